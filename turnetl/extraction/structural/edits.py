@@ -319,15 +319,18 @@ def _file_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[F
         return [_whole_fact(features, whole, parts), *needed]
     if _TEXT_FILE.search(file):
         return _text_facts(features, file, edits)
+    said = {edit.name: _sentence(features, edit.name, edit.calls) for edit in edits if edit.name}
     return [
-        fact for one in _by_weight(features, edits) for fact in _definition_fact(features, *one)
+        fact
+        for one, others in _by_weight(edits, said)
+        for fact in _definition_fact(features, one, others, said[one.name])
     ]
 
 
-def _by_weight(features: TurnFeatures, edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
+def _by_weight(edits: Iterable[_Edit], said: Mapping[str, str]) -> list[tuple[_Edit, list[_Edit]]]:
     """Return the most telling first; of many that changed alike one, and the others.
 
-    What the agent itself tells of its work counts more than how much changed.
+    What the agent itself says of a definition counts more than how much changed.
     """
     alike: dict[object, list[_Edit]] = defaultdict(list)
     for edit in edits:
@@ -343,14 +346,14 @@ def _by_weight(features: TurnFeatures, edits: Iterable[_Edit]) -> list[tuple[_Ed
             one[0].change.kind == CHANGED and _informative(one[0]) == 0,
             bool(_TEST_NAME.search(one[0].name)),
             one[0].change.kind == CHANGED,
-            not _sentence(features, one[0].name, one[0].calls),
+            not said[one[0].name],
             -_informative(one[0]),
         ),
     )
 
 
 def _definition_fact(
-    features: TurnFeatures, edit: _Edit, others: Sequence[_Edit]
+    features: TurnFeatures, edit: _Edit, others: Sequence[_Edit], said: str
 ) -> Iterator[FactDraft]:
     change, file, name = edit.change, _shown(edit.file), edit.name
     if needed := list(_needed(features, edit)):
@@ -361,7 +364,7 @@ def _definition_fact(
         target = EntityKey(target.label, change.detail)
     text = f"{file}: {edit_sentences.phrase(change)}{_added(edit) if change.kind == ADDED else ''}"
     if change.kind == CHANGED:
-        text = _changed(features, edit)
+        text = _changed(edit, said)
     if text:
         names = [f"`{one.name}`" for one in others[:_SHOWN_NAMES]]
         rest = [f"{len(others) - len(names)} more"] if len(others) > len(names) else []
@@ -376,14 +379,14 @@ def _added(edit: _Edit) -> str:
     return f": {doc}" if doc else ""
 
 
-def _changed(features: TurnFeatures, edit: _Edit) -> str:
+def _changed(edit: _Edit, said: str) -> str:
     """Return the sentence about a changed definition; empty: neither edit nor agent tell one."""
     is_version = _VERSION_NAME.fullmatch(edit.name) and edit.value is not None
     if is_version or (edit.details and not edit.told and any(edit.details)):
         return ""
     # Of a larger change the agent says more than two of its lines do.
-    said = _sentence(features, edit.name, edit.calls) if edit.value is None else ""
-    told = said or edit_sentences.sentence(edit.name, edit.details)
+    told = said if edit.value is None else ""
+    told = told or edit_sentences.sentence(edit.name, edit.details)
     return f"{_shown(edit.file)}: {told}" if told else ""
 
 

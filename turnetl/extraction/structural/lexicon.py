@@ -38,17 +38,19 @@ WRAPPERS = _words(
     """
 )
 """Words that precede the actual program."""
-GENERIC_IDENTIFIERS = _words(
+LITERALS = _words("false nil none null true undefined")
+"""Values of programming languages."""
+GENERIC_IDENTIFIERS = LITERALS | _words(
     """
     /clear /dev/null /exit /help /tmp agent anthropic any args argv array bar baz bool boolean
     camelcase claude code context.context ctx data debug dev devops dict docker done eof err
-    error errors errors.new example false file files fixme float float64 fmt.errorf fmt.println
+    error errors errors.new example file files fixme float float64 fmt.errorf fmt.println
     foo github gitlab graphql head html
     ide_opened_file ide_selection important_notes info int int64 integer ipad iphone
     javadoc javascript json json.loads key linkedin linux list localhost macos main map master
-    mongodb mysql name nextjs nil no_response nodejs none note null number oauth object openai
+    mongodb mysql name nextjs no_response nodejs note number oauth object openai
     origin path postgresql readme redacted self set snake_case sqlite stderr stdin stdout str
-    string strings test tests this tmp todo true type typescript uint64 undefined user value
+    string strings test tests this tmp todo type typescript uint64 user value
     void vscode warning wifi windows yaml youtube
     """
 )

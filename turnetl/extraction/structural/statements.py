@@ -319,8 +319,7 @@ def _about(features: TurnFeatures, sentence: str, *, is_resolved: bool) -> Entit
             return EntityKey(FILE, file)
     named = next(iter(features.entities_in(sentence)), None)
     topic = "" if named else _topic(sentence, is_resolved=is_resolved)
-    is_generic = topic.casefold() in lexicon.GENERIC_IDENTIFIERS
-    return named or (EntityKey(CONCEPT, topic) if topic and not is_generic else None)
+    return named or (EntityKey(CONCEPT, topic) if topic else None)
 
 
 def _topic(sentence: str, *, is_resolved: bool = False) -> str:
@@ -333,7 +332,8 @@ def _topic(sentence: str, *, is_resolved: bool = False) -> str:
     if _UNSPACED.search(sentence):
         found = _LATIN.findall(sentence) or _UNSPACED_NOUN.findall(sentence)
         return str(next(iter(found), "")).casefold()
-    if (quoted := _QUOTED.search(sentence)) is not None:
+    quoted = _QUOTED.search(sentence)
+    if quoted is not None and quoted[1].casefold() not in lexicon.LITERALS:
         return quoted[1].removesuffix("()")
     label = _LABELLED.match(sentence)
     if label is not None and not lexicon.NO_TOPIC.intersection(label[1].casefold().split()):
