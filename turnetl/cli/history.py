@@ -39,7 +39,7 @@ def digest(
     markdown: Flag = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Print what happened: per session the intent, decisions, problems, changes and the outcome.
+    """Print what was decided, built and fixed, and what is open.
 
     Args:
         since: Only turns that started at this time or later [default: yesterday, or the last week
@@ -143,7 +143,7 @@ def fix(
     limit: _Limit = _MAX_ERRORS,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find where an error or a failed test occurred, and what resolved it.
+    """Find where an error occurred before, and what resolved it.
 
     If no error matches, the turns that `turnetl search` finds are printed.
 

@@ -38,7 +38,11 @@ def confirm(question: str) -> bool:
     if not is_interactive():
         return False
     print(f"{displayed_message(question)} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        raise KeyboardInterrupt("stopped at the question: nothing was done") from None
 
 
 def print_text(text: str) -> None:

@@ -1,9 +1,10 @@
 """The status of groups: what the graph holds, and why the other turns are not in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from turnetl.base.text import format_cost, plural
+from turnetl.base.text import format_cost, format_minute, plural
 from turnetl.graph.migrations import MigrationPhase, migration_message, phase_text
+from turnetl.index.index_report import IndexStatus
 from turnetl.ingestion.ingest_report import TurnsOfGroup, error_messages, stale_part_line
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.status_report import GroupStatus, StatusReport
@@ -20,6 +21,7 @@ from turnetl.views.nodes import (
     counted,
     line,
     tally,
+    unwrapped,
 )
 
 _LISTED = 3
@@ -36,6 +38,27 @@ _COLUMNS = (
         for name in ("turns", "committed", "pending", "entities", "facts")
     ),
 )
+
+
+def next_step(read: IndexStatus | None, command: Callable[..., str], *, has_install: bool) -> View:
+    """Return what was read so far, and the commands for what comes next."""
+    if read is None or not read.turns:
+        steps = [(command("backfill"), "find what your agents archived here, and read it")]
+        summary = "Nothing is read yet."
+        rest = f"It shows what it found, and asks first. All commands: {command('--help')}"
+    else:
+        steps = [
+            (f'{command("search")} "why did we …"', "find what was decided, built, fixed"),
+            (command("serve"), "browse all of it in a browser"),
+            *([(command("install"), "let your agents search it")] if has_install else []),
+        ]
+        projects = sum(group.turns > 0 for group in read.groups)
+        summary = f"{plural(read.turns, 'turn')} of {plural(projects, 'project')}"
+        summary += f", last read {format_minute(read.caught_up_at)}."
+        rest = f"{command('backfill')} reads what is new. All commands: {command('--help')}"
+    width = max(len(text) for text, _ in steps)
+    lines = [unwrapped((f"  {text:<{width}}", "bold"), f"  {what}") for text, what in steps]
+    return [summary, "", *lines, "", rest]
 
 
 def view(report: StatusReport) -> View:
