@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from turnetl.api.evaluation import compare_templates, evaluate
     from turnetl.api.export import export, import_lake
     from turnetl.api.forget import forget
-    from turnetl.api.history import digest, entity, file, fix, show, timeline, why
+    from turnetl.api.history import digest, entity, file, fix, resume, sessions, show, timeline, why
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
     from turnetl.api.redo import merge_entities, redo, split_entity
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.digest import Digest
     from turnetl.retrieval.fix import ErrorHistory
     from turnetl.retrieval.hits import SearchHit, SessionHit
+    from turnetl.retrieval.sessions import Resumption, SessionList
     from turnetl.retrieval.turn_summary import Timeline
     from turnetl.settings import Settings, load_settings
     from turnetl.status_report import StatusReport
@@ -89,12 +90,14 @@ __all__ = [
     "RecordedRun",
     "RedoReport",
     "ReportFile",
+    "Resumption",
     "Retryable",
     "RunOptions",
     "RunsReport",
     "SearchHit",
     "SessionDetails",
     "SessionHit",
+    "SessionList",
     "Settings",
     "Shard",
     "Skip",
@@ -129,12 +132,14 @@ __all__ = [
     "plan",
     "plan_migration",
     "redo",
+    "resume",
     "run",
     "runs",
     "search",
     "search_sessions",
     "serve",
     "serve_mcp",
+    "sessions",
     "show",
     "sources",
     "split_entity",

@@ -130,6 +130,8 @@ app.command(index.index_, name="index")
 app.command(index.evaluate)
 app.command(history.show)
 app.command(history.timeline)
+app.command(history.sessions)
+app.command(history.resume)
 app.command(history.digest)
 app.command(entity.app)
 app.command(history.file_, name="file")
@@ -168,9 +170,11 @@ READING_COMMANDS = frozenset(
         "report",
         "rules",
         "runs",
+        "resume",
         "schema",
         "search",
         "serve",
+        "sessions",
         "show",
         "sources",
         "status",

@@ -43,14 +43,18 @@ def status(
     close_after: CloseAfterMinutes = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Print what is in the graph, what is pending, and what to do next."""
+    """Print what is in the graph, what is pending, and what to do next.
+
+    With --verbose, each group has its own lines: why turns are not in the graph, and its cost.
+    """
     from turnetl import pipeline
     from turnetl.views import status as view
 
     settings = common.settings(close_after_minutes=close_after)
     report = console.run_async(pipeline.status(settings, pipeline.RunOptions(groups), now))
-    console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
+    console.print_messages(view.messages(report, is_verbose=common.verbose))
+    shown = view.view(report, is_verbose=common.verbose)
+    console.print_result(shown, report, as_json=common.json)
     return ExitCode.DONE
 
 

@@ -11,7 +11,16 @@ from turnetl.base.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
-    from turnetl.pipeline.history import digest, entity, fix, latest_digest, recent_digest, timeline
+    from turnetl.pipeline.history import (
+        digest,
+        entity,
+        fix,
+        latest_digest,
+        recent_digest,
+        resume,
+        sessions,
+        timeline,
+    )
     from turnetl.pipeline.index import (
         index_status,
         name_better_embedder,
