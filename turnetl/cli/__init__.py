@@ -66,7 +66,7 @@ class _Program(App):
 
 _ALL = "--all"
 _MORE = "All other commands: turnetl --help --all. Options: turnetl COMMAND --help."
-_EVERY_DAY = Group("Commands", sort_key=0)
+_EVERY_DAY = Group("Every day", sort_key=0)
 _OTHERS = {
     Group("Look back", sort_key=1): (
         *("timeline", "sessions", "resume", "entity", "file", "why", "report", "export", "mcp"),
@@ -96,7 +96,6 @@ app = _Program(
     result_action="return_value",
     suppress_keyboard_interrupt=False,  # the console reports it
     help_format="plaintext",  # markdown costs a tenth of a second
-    group_commands=Group("Options", sort_key=9),
 )
 app.command(backfill.backfill)
 app.command(plan.plan)
@@ -150,7 +149,12 @@ app.command(config.trust)
 app.command(prefect.app)
 app.command(inspect.schema)
 app.command(config.completion_app)
-for _group, _names in (*_OTHERS.items(), (_EVERY_DAY, EVERY_DAY)):
+_OPTIONS = Group("Options", sort_key=9)
+for _group, _names in (
+    *_OTHERS.items(),
+    (_EVERY_DAY, EVERY_DAY),
+    (_OPTIONS, ("--help", "--version")),
+):
     for _place, _name in enumerate(_names):
         if _name in app:
             app[_name].group, app[_name].sort_key = _group, _place

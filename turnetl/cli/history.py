@@ -109,7 +109,7 @@ def timeline(
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Conditions(Selection):
+class SessionConditions(Selection):
     """All conditions on turns; help and types of the others are as declared."""
 
     groups: GroupNames = ()
@@ -118,12 +118,12 @@ class Conditions(Selection):
     as_of: AsOf = None
 
 
-_NO_CONDITIONS = Conditions()
+_NO_CONDITIONS = SessionConditions()
 
 
 def sessions(
     *,
-    conditions: Conditions = _NO_CONDITIONS,
+    conditions: SessionConditions = _NO_CONDITIONS,
     limit: _Limit = _MAX_SESSIONS,
     common: CommonOptions = NO_COMMON,
 ) -> int:

@@ -367,6 +367,8 @@ def _summary(report: StatusReport) -> str:
         return f"next: {plural(ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
     if unfiltered := _unfiltered(report):
         return f"next: {plural(unfiltered, 'turn')} to filter: run `turnetl filter`"
+    if failed := sum(group.quarantined for group in report.groups):
+        return f"next: `turnetl retry` for {plural(failed, 'quarantined turn')}"
     if report.pending:
         return "nothing to ingest now: pending turns wait for the reasons above"
     return "next: nothing is pending; `turnetl backfill` reads what is new"
