@@ -243,8 +243,8 @@ _SESSIONS = 10
 _DAYS = 56
 """Of the chart of a page."""
 _FREQUENT_ERRORS = 30
-_TOLD = 5
-"""Facts of a list of the first page."""
+_TOLD, _TOLD_BEFORE = 5, 3
+"""Facts of a list of the first page: of the last week, and of the weeks before it."""
 _TOLD_OF_PROJECT = 8
 _READ = 8
 """Times as many facts are read as are told: some are repeated, or not understood alone."""
@@ -297,13 +297,16 @@ def _periods(
     month = "Earlier this month" if until is None else "The three weeks before"
     recent = replace(selection, since=last - _WEEK, until=until)
     earlier = replace(selection, since=last - _MONTH, until=last - _WEEK)
-    made = (_period(index, week, recent), _period(index, month, earlier))
+    made = (
+        _period(index, week, recent, _TOLD),
+        _period(index, month, earlier, _TOLD_BEFORE),
+    )
     return tuple(one for one in made if any(told.facts for told in one.lists))
 
 
-def _period(index: PersistentIndex, title: str, selection: Selection) -> OverviewPeriod:
+def _period(index: PersistentIndex, title: str, selection: Selection, limit: int) -> OverviewPeriod:
     keys = index.select(selection)
-    lists = _told_lists(index.lookup().overview(keys), selection, _TOLD)
+    lists = _told_lists(index.lookup().overview(keys), selection, limit)
     return OverviewPeriod(title, plural(len(keys), "turn"), lists)
 
 
