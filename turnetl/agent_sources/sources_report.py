@@ -496,7 +496,7 @@ def _changed_at(stat: ArchiveStat | None) -> datetime | None:
 
 def _deleted_at(archive: _Archive, period: timedelta | None) -> datetime | None:
     """Return when the agent may delete an archive; None: it keeps it, as the history of prompts."""
-    if period is None or archive.stat is None or is_in_history(archive.path):
-        return None
     changed = _changed_at(archive.stat)
+    if period is None or changed is None or is_in_history(archive.path):
+        return None
     return changed + period if period < _LAST - changed else None
