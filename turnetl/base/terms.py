@@ -69,11 +69,7 @@ class Tokenizer:
 
     def occurring(self, text: str, terms: Collection[str]) -> set[str]:
         """Return which of these terms occur in the text. Reads it faster than `count`."""
-        # A term of an ASCII word is the beginning of the word, but for its last character, or that
-        # of another spelling.
-        spelled = (other for other, term in _SPELLINGS.items() if term in terms)
-        beginnings = sorted({term[:-1] for term in (*terms, *spelled)})
-        has_beginning = re.compile("|".join(map(re.escape, beginnings))).search
+        has_beginning = _beginnings(frozenset(terms)).search
         found: set[str] = set()
         for word in set(_WORD.findall(text)):
             lower = _SEPARATOR.sub("", word.lower())
@@ -84,6 +80,24 @@ class Tokenizer:
     def joined(self, text: str) -> str:
         """Return the terms of the text in their order, separated by spaces."""
         return " ".join(term for word in _WORD.findall(text) for term in _terms(word))
+
+
+def may_occur(text: str, terms: frozenset[str]) -> bool:
+    """Return whether one of these terms may occur in the text; False if none does."""
+    lower = _SEPARATOR.sub("", text.lower())
+    return not text.isascii() or _beginnings(terms).search(lower) is not None
+
+
+@lru_cache
+def _beginnings(terms: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of which each ASCII word in lower case with one of the terms has a part.
+
+    A term of such a word is the beginning of the word, but for its last character, or that of
+    another spelling.
+    """
+    spelled = (other for other, term in _SPELLINGS.items() if term in terms)
+    beginnings = sorted({term[:-1] for term in (*terms, *spelled)})
+    return re.compile("|".join(map(re.escape, beginnings)) if beginnings else "(?!)")
 
 
 def content_words(text: str) -> str:
