@@ -45,14 +45,14 @@ def test_from_an_empty_home_what_is_proposed_leads_to_an_answer(tmp_path: Path) 
     assert "serve" in after
 
 
-def group(number: int, **counts: int) -> GroupStatus:
+def group(number: int, quarantined: int = 0) -> GroupStatus:
     return GroupStatus(
         GroupId(f"project_of_a_customer_{number}"),
         turns=100 + number,
         committed=90,
         noise={"empty": 10},
         counts=GroupCounts(90, 1_000, 2_000),
-        **counts,
+        quarantined=quarantined,
     )
 
 

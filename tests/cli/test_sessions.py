@@ -63,7 +63,7 @@ def test_a_session_counts_if_one_of_its_turns_meets_the_conditions(
         ("--session", SESSION[:8]),
         ("--file", "cart.py"),
         ("--group", "bookshop"),
-        ("--tool", "bash"),
+        ("--as-of", "2026-03-03"),
         ("--until", "2026-03-03"),
     ):
         with subtests.test(options=options):
