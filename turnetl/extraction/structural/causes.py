@@ -5,9 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from turnetl.base.relations import CAUSED_BY
 from turnetl.episode_text import prose
-from turnetl.extraction.structural import failures
 from turnetl.extraction.structural.findings import (
-    ERROR,
     FILE,
     SETTING,
     SYMBOL,
@@ -86,9 +84,9 @@ def cause_facts(features: TurnFeatures, found: Iterable[FactDraft]) -> Iterator[
     """Yield for each failure at most the one fact that says which thing of the project caused it.
 
     Args:
-        found: the FAILED_WITH facts of the turn; without any, the error that its prompt quotes.
+        found: the FAILED_WITH facts of the turn; without any, its REPORTED facts.
     """
-    failed = _failed(features, found)
+    failed = _failed(found)
     stated: dict[EntityKey, tuple[int, FactDraft]] = {}
     for rank, effect, cause in _causal(features.sentences if failed else ()):
         for fact in _stated(features, failed, effect, cause):
@@ -120,22 +118,16 @@ def _causal(sentences: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         )
 
 
-def _failed(
-    features: TurnFeatures, found: Iterable[FactDraft]
-) -> dict[EntityKey, FactDraft | None]:
-    failed: dict[EntityKey, FactDraft | None] = {}
+def _failed(found: Iterable[FactDraft]) -> dict[EntityKey, FactDraft]:
+    failed: dict[EntityKey, FactDraft] = {}
     for fact in found:
         failed.setdefault(fact.source if fact.source.label == TEST else fact.target, fact)
-    if not failed:
-        prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
-        quoted = failures.failures_in_prompt(prompt)[:1]
-        failed = {EntityKey(ERROR, one.name): None for one in quoted}
     return failed
 
 
 def _stated(
     features: TurnFeatures,
-    failed: dict[EntityKey, FactDraft | None],
+    failed: dict[EntityKey, FactDraft],
     effect: str,
     cause: str,
 ) -> Iterator[FactDraft]:
@@ -156,15 +148,15 @@ def _stated(
     (subject,) = named
     said = prose.shorten(after, _MAX_SENTENCE).rstrip(".")
     fact = failed[subject]
-    at = fact.valid_at if fact is not None else features.turn.started_at
+    at = fact.valid_at or features.turn.started_at
     verb = "failed because of" if subject.label == TEST else "was caused by"
     text = f"`{subject.name}` {verb} `{causes[0].name}`"
     text += f": {said}" if len(after) >= _MIN_CAUSE else ""
     yield FactDraft(_RANK, subject, CAUSED_BY, causes[0], text, at)
 
 
-def _names(text: str, subject: EntityKey, fact: FactDraft | None) -> bool:
+def _names(text: str, subject: EntityKey, fact: FactDraft) -> bool:
     """Whether a text names the test, its error by type, or the rule of a linter."""
-    keys = (fact.source, fact.target) if fact is not None and subject.label == TEST else (subject,)
+    keys = (fact.source, fact.target) if subject.label == TEST else (subject,)
     names = (re.split(r"[/: ]", key.name)[0] for key in keys)
     return any(len(name) >= _MIN_NAME and name in text for name in names)

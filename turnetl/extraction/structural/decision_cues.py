@@ -383,7 +383,8 @@ REPORTED = _any(
     r"|hard to (?:read|debug|use|follow|find|see)|slow|duplicated|too (?:slow|small|big|long"
     r"|large|noisy|verbose))\b(?! in advance)",
     r"\b(?:goes|went|turns?|turned|gone|becomes?|became) (?:stale|missing|blank|black|wrong|empty"
-    r"|slow)\b",
+    r"|slow)\b|\b(?:ci|builds?|pipelines?|main|checks?|workflows?) (?:is|are|went|goes|turned)"
+    r"(?: still| now| all)? red\b",
     r"\b(?:annoying|annoys|frustrating|confusing|makes .{2,60} (?:harder|difficult|impossible"
     r"|slow))\b",
     r"\bhelp (?:me )?(?:to )?understand why\b|\b(?:worries|bothers|annoys|confuses) (?:me|us)\b",
