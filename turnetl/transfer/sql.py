@@ -157,7 +157,7 @@ def write_rows(session: SqlSession, query: str, path: Path) -> int:
     except pl.exceptions.PolarsError as error:
         raise BadUsage(f"`{path.suffix}` cannot hold these rows, others can: {error}") from error
     except FileExistsError:
-        raise BadUsage(f"`{path}` exists: remove it, or name another file") from None
+        raise BadUsage(f"`{path}` exists: name another file") from None
     return rows.height
 
 
