@@ -14,10 +14,10 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
-    causes,
     commits,
     edits,
     entity_names,
+    problems,
     reports,
     runs,
     statements,
@@ -86,7 +86,8 @@ class StructuralExtractor:
         gone = edits.with_ends(superseded.facts, found.names, group, now)
         undone = commits.undone_facts(extracted.undone, turn.group_id, group, now)
         facts = (*superseded.facts, *superseded.ended, *invalidated, *gone, *undone)
-        mentions = found.names.keys() - {ids.entity_id(turn.group_id, USER.label, USER.folded_name)}
+        users = {found.uuid(one.source) for one in drafts if one.source.label == USER}
+        mentions = found.names.keys() - users
         return Resolved(
             entities=tuple(found.changed(now)),
             facts=tuple({fact.uuid: fact for fact in facts}.values()),
@@ -106,7 +107,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     others = [fact for fact in others if fact.relation != REPORTED]
     of_runs, history = runs.run_findings(features, earlier, reported)
     failed = [fact for fact in of_runs if fact.relation == FAILED_WITH]
-    stated = [*causes.cause_facts(features, failed or reported)]
+    stated = [*problems.cause_facts(features, failed or reported)]
     of_runs = [*reports.with_causes(of_runs, stated), *stated]
     of_commits = commits.commit_facts(features, (calls for _, calls in earlier))
     facts = _most_informative([*others, *of_commits, *of_runs])

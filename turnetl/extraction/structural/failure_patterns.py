@@ -255,6 +255,13 @@ FINDINGS = _patterns(
     r"|Error: |ERROR: )?"
     r"(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
 )
+WRAPPED = re.compile(
+    rf"^({_PATH}\.\w{{1,5}}:\d+:\d+: [^\n]{{5,300}})\n\s{{1,4}}(\([a-z][\w:-]{{1,40}}\))$"
+    r"|^(\s{1,8}\d+:\d+\s{1,8}error\s[^\n]{5,300})"
+    r"\n\s{8,40}([A-Za-z][^\n]{0,200} {2}@?[\w/-]{2,60})$",
+    re.MULTILINE,
+)
+"""A message of a linter that goes on in the next line, which ends with its rule."""
 FORMATTING = re.compile(
     r"not (?:properly |go)?format|incorrectly sorted|Formatter would have|Code style issues|would "
     r"reformat|would be reformatted|^Diff in ",

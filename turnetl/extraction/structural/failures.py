@@ -341,6 +341,7 @@ def _is_no_go_step(line: str) -> bool:
 
 
 def _findings(text: str) -> Iterator[CommandFailure]:
+    text = patterns.WRAPPED.sub(r"\1\3 \2\4", text)
     starts: set[int] = set()
     for pattern in patterns.FINDINGS:
         # The last pattern, of compilers, matches what some linters print, too.

@@ -28,7 +28,7 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.resolutions import Resolution
 from turnetl.extraction.structural.shell_commands import is_ci_log
-from turnetl.extraction.structural.turn_features import USER, TurnFeatures
+from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _RANK, _FIX_RANK = 2, 3
 _KIND, _BETWEEN = "reported", " | "
@@ -254,7 +254,7 @@ def reported_facts(features: TurnFeatures, reports: Sequence[Statement]) -> Iter
         at = features.turn.started_at
         yield FactDraft(
             _RANK,
-            USER,
+            features.user,
             REPORTED,
             EntityKey(ERROR, name, TEST if failure and failure.kind is FailureKind.TEST else ""),
             f"The user reported: {text}",
