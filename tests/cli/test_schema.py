@@ -35,6 +35,7 @@ ARGUMENTS = {
     "digest": ("digest",),
     "sessions": ("sessions",),
     "export": ("export", "--output", "out"),
+    "sql": ("sql", "FROM turns"),
     "formats": ("formats",),
     "rules": ("rules",),
     "config show": ("config", "show"),

@@ -25,6 +25,7 @@ from turnetl.cli import (
     prefect,
     search,
     serve,
+    sql,
     summarize,
     templates,
     undo,
@@ -69,7 +70,18 @@ _MORE = "All other commands: turnetl --help --all. Options: turnetl COMMAND --he
 _EVERY_DAY = Group("Every day", sort_key=0)
 _OTHERS = {
     Group("Look back", sort_key=1): (
-        *("timeline", "sessions", "resume", "entity", "file", "why", "report", "export", "mcp"),
+        *(
+            "timeline",
+            "sessions",
+            "resume",
+            "entity",
+            "file",
+            "why",
+            "report",
+            "export",
+            "sql",
+            "mcp",
+        ),
     ),
     Group("Read archives step by step", sort_key=2): (
         *("sources", "plan", "parse", "filter", "ingest", "retry", "summarize", "communities"),
@@ -139,6 +151,7 @@ app.command(history.why)
 app.command(serve.serve)
 app.command(serve.mcp)
 app.command(export.export)
+app.command(sql.sql)
 app.command(inspect.formats_, name="formats")
 app.command(inspect.rules_, name="rules")
 app.command(templates.app)
@@ -181,6 +194,7 @@ READING_COMMANDS = frozenset(
         "sessions",
         "show",
         "sources",
+        "sql",
         "status",
         "timeline",
         "why",
