@@ -163,7 +163,7 @@ def run_messages(report: MigrationRun) -> Iterator[str]:
 
 
 _LITTLE = 0.005
-_LISTED_GROUPS = 5
+_LISTED_FACTS = 5
 """Lost facts that are printed; `--json` and `--html` have all."""
 
 
@@ -226,7 +226,7 @@ def _compared_group(group: GroupComparison, report: MigrationComparison) -> View
         PageOnly([verdict]),
         Caption(comparison_summary(group)),
         *(
-            [Lines(limited(lost, lambda fact: f"lost: {fact.text}", _LISTED_GROUPS))]
+            [Lines(limited(lost, lambda fact: f"lost: {fact.text}", _LISTED_FACTS))]
             if lost
             else []
         ),
