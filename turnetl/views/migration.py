@@ -225,11 +225,7 @@ def _compared_group(group: GroupComparison, report: MigrationComparison) -> View
         Table(columns, comparison_rows(group, report.probe_limit), title=group.group),
         PageOnly([verdict]),
         Caption(comparison_summary(group)),
-        *(
-            [Lines(limited(lost, lambda fact: f"lost: {fact.text}", _LISTED_FACTS))]
-            if lost
-            else []
-        ),
+        *([Lines(limited(lost, lambda fact: f"lost: {fact.text}", _LISTED_FACTS))] if lost else []),
     ]
 
 
