@@ -95,12 +95,57 @@ async def test_what_is_restored_in_the_turn_was_not_changed(shop: ShopGroup) -> 
     assert shop.texts("ADDED") == ["`src/tax.py`: `Tax` was added"]
 
 
-async def test_that_a_file_was_changed_is_said_only_if_nothing_tells_more(shop: ShopGroup) -> None:
+async def test_an_edit_of_unknown_content_is_no_fact_but_its_file_is_known(shop: ShopGroup) -> None:
     silent = tool("Edit", "/home/dev/shop/src/prices.csv")
-    await shop.ingest("a", tool_calls=(silent,))
-    assert shop.texts("CHANGED") == ["`src/prices.csv` was changed"]
+    await shop.ingest("a", user_text="Raise all prices", tool_calls=(silent,))
+    assert shop.texts("CHANGED") == []
+    [file] = [one for one in shop.group.entities if one.name == "src/prices.csv"]
+    assert file.summary == "File: first named 2026-03-02 in “Raise all prices”."
     await shop.ingest("b", tool_calls=(silent, edit("~total · x = 1 ⇒ x = 2")))
-    assert len(shop.texts("CHANGED")) == 2
+    assert len(shop.texts("CHANGED")) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        edit("~total · x = 1  # old ⇒ x = 1  # new"),
+        edit("~total · if  x: ⇒ if x:"),
+        edit("~total · const price = load(); ⇒ const found = load();"),
+        edit("~total · say('the price is recieved late') ⇒ say('the price is received late')"),
+        edit(
+            '~dependencies.left-pad · "left-pad": "1.2.3", ⇒ "left-pad": "1.3.0",',
+            path="package.json",
+        ),
+        edit("~total · x = 1 ⇒ x = 2", path="tests/fixtures/cart.py"),
+        edit("~total · x = 1 ⇒ x = 2", path="src/orders_pb2.py"),
+        edit("~total · x = 1 ⇒ x = 2", path="scratch/try.py"),
+        edit("~Fees · the fee is aded later ⇒ the fee is added later", path="docs/prices.md"),
+        tool("Write", "notes.txt :: + hello there"),
+        replace(
+            edit("~total · x = 1 ⇒ x = 2"),
+            result="The user doesn't want to proceed with this tool use.",
+        ),
+    ],
+    ids=lambda call: call.input[:60] if isinstance(call, ToolCall) else str(call),
+)
+async def test_a_slight_or_rejected_edit_is_no_fact(call: ToolCall, shop: ShopGroup) -> None:
+    await shop.ingest(tool_calls=(call,))
+    assert [fact.text for fact in shop.group.facts] == []
+
+
+async def test_what_a_lint_mark_or_a_kept_value_changes_is_told(shop: ShopGroup) -> None:
+    lines = {
+        "load": "~load · x = open(p) ⇒ x = open(p)  # noqa: PTH123",
+        "total": "~total · s, _ := read() ⇒ s, err := read()",
+    }
+    await shop.ingest(tool_calls=tuple(edit(line) for line in lines.values()))
+    assert len(shop.texts("CHANGED")) == len(lines)
+
+
+async def test_a_major_version_of_a_package_is_told_with_both_values(shop: ShopGroup) -> None:
+    line = '~dependencies.react · "react": "^18.2.0", ⇒ "react": "^19.0.1",'
+    await shop.ingest(tool_calls=(edit(line, path="package.json"),))
+    assert shop.texts("DEPENDS_ON") == ["`package.json`: `react` went from `18.2.0` to `19.0.1`"]
 
 
 async def test_a_removal_and_a_new_value_end_what_no_longer_holds(shop: ShopGroup) -> None:
@@ -213,9 +258,23 @@ async def test_a_new_file_is_one_fact_with_what_it_holds(shop: ShopGroup) -> Non
 async def test_a_document_is_one_fact_about_its_sections(shop: ShopGroup) -> None:
     call = edit("+Fees", "-Old prices", "~Taxes", path="docs/prices.md")
     await shop.ingest(tool_calls=(call,))
-    assert shop.texts("CHANGED") == [
-        "`docs/prices.md`: “Fees” was added; “Old prices” was removed; “Taxes” was changed"
-    ]
+    assert shop.texts("CHANGED") == ["`docs/prices.md`: “Fees” was added; “Old prices” was removed"]
+
+
+async def test_a_document_tells_what_its_sections_say_now(subtests: pytest.Subtests) -> None:
+    cases = {
+        ("+Fees · Every order has a fee",): "“Fees” was added: Every order has a fee",
+        (
+            "~Taxes ·  ⇒ - **Taxes** are part of each price",
+            "~Taxes ·  ⇒ x = rate(price, tax, day)",
+        ): ("“Taxes” now says “Taxes are part of each price”"),
+        ("~Taxes · Limit is 3 ⇒ Limit is 5",): "in “Taxes”, `Limit is 3` became `Limit is 5`",
+    }
+    for changes, text in cases.items():
+        with subtests.test(text):
+            group = ShopGroup()
+            await group.ingest(tool_calls=(edit(*changes, path="docs/prices.md"),))
+            assert group.texts("CHANGED") == [f"`docs/prices.md`: {text}"]
 
 
 async def test_each_edited_file_has_a_fact_and_a_generated_one_has_none(shop: ShopGroup) -> None:

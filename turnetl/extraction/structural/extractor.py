@@ -10,6 +10,8 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, Fact, GroupId
 from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY
 from turnetl.episode_text import prose
+from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.intents import fit, intent
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
@@ -42,7 +44,7 @@ from turnetl.extraction.structural.tool_calls import classify_calls
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
 
-_MAX_UNRELATED_ENTITIES, _MAX_NAMED = 12, 40
+_MAX_UNRELATED_ENTITIES, _MAX_NAMED, _ASKED_CHARS = 12, 40, 100
 """Entities of a turn without a fact, and the names that are asked for them."""
 _MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, TICKET, PULL_REQUEST, FLAG, SETTING})
 """Labels of what a prompt mentions without a fact: a branch or a tool says nothing alone."""
@@ -141,10 +143,10 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
 
 
 def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
-    """Yield what the turn mentions without a fact, each with what it is or what is said of it.
+    """Yield what the turn mentions without a fact, each with what it is and when it was named.
 
-    It is what the prompt names, the ticket of the branch, opened files, and what the response
-    names. A chat has none: its names are those of examples.
+    It is what the prompt names, the ticket of the branch, edited files, and what calls show of
+    opened files and of what the response names. A chat has none: its names are those of examples.
     """
     if not features.evidence.is_work:
         return
@@ -154,11 +156,15 @@ def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
     branch = features.turn.git_branch
     if ticket := entity_names.ticket_of(branch):
         yield replace(ticket, description=f"Ticket of branch `{branch}`")
+    edited = [EntityKey(FILE, file) for file in features.edited_files]
+    asked = fit(intent(from_episode_text(f"user: {prompt}")), _ASKED_CHARS)
+    first = f"first named {features.turn.started_at:%Y-%m-%d}" + (f" in “{asked}”" if asked else "")
     for key in islice(dict.fromkeys((*named, *files, *features.named)), _MAX_NAMED):
         what = features.description(key)
-        said = "" if what and key.label == FILE else features.statement_about(key.name)
-        if what or said:
-            yield replace(key, description=": ".join(filter(None, (what or key.label, said))))
+        if what.startswith("File that "):
+            yield replace(key, description=what)
+        elif what or key in named or key in edited:
+            yield replace(key, description=f"{what or key.label}: {first}")
 
 
 def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
