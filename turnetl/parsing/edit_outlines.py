@@ -429,8 +429,10 @@ def _difference(path: str, kind: Language, before: str, after: _KnownText) -> It
     if not max(map(len, texts)) < _MAX_LINES:
         return
     start, tail, is_closed = _region(*texts, kind)
-    outside = kind.above(texts[0][:start]) or kind.above(after.above)
-    is_code = kind.is_inside_fence([*after.above, *texts[0][:start]])
+    # What is known above holds the enclosing definition, or else the lines that were seen apart.
+    above = texts[0][:start] if kind.above(texts[0][:start]) else after.above
+    outside = kind.above(above)
+    is_code = kind.is_inside_fence(above)
     is_closed = after.is_joined and (is_closed or (after.is_whole and start == 0))
     old, new = (
         _Side(lines[start : len(lines) - tail], kind, outside, is_closed=is_closed, is_code=is_code)

@@ -345,6 +345,49 @@ async def test_a_commit_names_its_files_and_its_ticket(shop: ShopGroup) -> None:
     assert shop.names("Commit") == ["1a2b3c4"]
 
 
+@pytest.mark.parametrize(
+    ("command", "printed", "held"),
+    [
+        ("git commit --amend --no-edit", "[main 9f8e7d6] Add tax", {"9f8e7d6"}),
+        ("git commit --amend -m 'Add all taxes'", "[main 9f8e7d6] Add all taxes", {"9f8e7d6"}),
+        ("git reset --soft HEAD~1", "", set[str]()),
+        ("git reset HEAD^", "", set[str]()),
+        ("git commit -m 'Add fees'", "[main 9f8e7d6] Add fees", {"1a2b3c4", "9f8e7d6"}),
+    ],
+)
+@pytest.mark.parametrize("in_one_turn", [False, True])
+async def test_a_commit_that_is_amended_or_reset_no_longer_holds(
+    command: str, printed: str, held: set[str], in_one_turn: bool, shop: ShopGroup
+) -> None:
+    first = tool("Bash", "git commit -am 'Add tax'", "[main 1a2b3c4] Add tax")
+    second, at = tool("Bash", command, printed), START + timedelta(hours=1)
+    calls = (edit("~total · +tax"), first)
+    if in_one_turn:
+        await shop.ingest("a", tool_calls=(*calls, edit("~total · +fee"), second))
+    else:
+        await shop.ingest("a", tool_calls=calls)
+        again = (edit("~total · +fee"), replace(second, ended_at=at))
+        await shop.ingest("b", started_at=at, tool_calls=again)
+    facts = [fact for fact in shop.facts("COMMITTED") if not fact.invalid_at]
+    assert {shop.name_of(fact.source) for fact in facts} == held
+
+
+async def test_an_edit_of_several_lines_that_is_taken_back_no_longer_holds(
+    shop: ShopGroup,
+) -> None:
+    at = START + timedelta(hours=1)
+    await shop.ingest("a", tool_calls=(edit("~total · x = 1 ⇒ x = 2", "~total · y = 1 ⇒ y = 2"),))
+    back = later(edit("~total · y = 2 ⇒ y = 1", "~total · x = 2 ⇒ x = 1"), minutes=60)
+    await shop.ingest("b", started_at=at, tool_calls=(back,))
+    assert [fact.invalid_at for fact in shop.facts("CHANGED")] == [at, None]
+
+
+async def test_a_commit_without_a_message_that_says_something_is_no_fact(shop: ShopGroup) -> None:
+    calls = (edit("~total · +tax"), tool("Bash", "git commit -am wip", "[main 1a2b3c4] wip"))
+    await shop.ingest(tool_calls=calls)
+    assert shop.texts("COMMITTED") == []
+
+
 async def test_a_pull_request_names_its_branch(shop: ShopGroup) -> None:
     printed = "https://github.com/dev/shop/pull/12"
     call = tool("Bash", "gh pr create --title 'Add tax'", printed)

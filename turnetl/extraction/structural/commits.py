@@ -69,6 +69,8 @@ def commit_facts(
             written.update(_written(features, [call]))
             continue
         shell = call.targets[0][:_MAX_SHELL]
+        for command in commands(shell) if "git reset" in shell else ():
+            found = _without_last(found, _commits_reset(command))
         for name in (_COMMIT, _OPEN):
             start = shell.find(name)
             if start < 0:
@@ -77,13 +79,18 @@ def commit_facts(
             is_amended = name == _COMMIT and _AMENDS.search(arguments) is not None
             files = before + written if is_amended else written
             facts = [*_recorded(features, call, name == _COMMIT, arguments, files)]
-            if facts and is_amended:
-                commits = [one.source for one in found if one.source.label == COMMIT]
-                found = [one for one in found if one.source not in commits[-1:]]
+            found = _without_last(found, 1) if facts and is_amended else found
             found += facts
             if name == _COMMIT:
                 before, written = files, Counter()
     return found
+
+
+def _without_last(facts: list[FactDraft], count: int) -> list[FactDraft]:
+    """Return the facts without those about the last commits."""
+    commits = list(dict.fromkeys(one.source for one in facts if one.source.label == COMMIT))
+    gone = commits[len(commits) - min(count, len(commits)) :]
+    return [one for one in facts if one.source not in gone]
 
 
 def _written(features: TurnFeatures, calls: Iterable[ClassifiedCall]) -> Iterator[str]:
@@ -181,11 +188,8 @@ def undone_edits(
 
 def _replaced_commits(command: ShellCommand, segments: list[_Segment]) -> Iterator[_Segment]:
     """Yield the commits that a command amends or resets, and join their edits with later ones."""
-    count = 0
-    if command.name == _COMMIT and "--amend" in command.words:
-        count = 1
-    elif command.name == "git reset":
-        count = _commits_back([word for word in command.words if not word.startswith("-")][2:])
+    is_amended = command.name == _COMMIT and "--amend" in command.words
+    count = 1 if is_amended else _commits_reset(command)
     for _ in range(min(count, len(segments) - 1)):
         gone = segments.pop(-2)
         for file, turns in gone.turns.items():
@@ -216,6 +220,11 @@ def _undone(
         for file in sorted(one.turns)
         if files is None or file in files
     ]
+
+
+def _commits_reset(command: ShellCommand) -> int:
+    words = [word for word in command.words if not word.startswith("-")][2:]
+    return _commits_back(words) if command.name == "git reset" else 0
 
 
 def _commits_back(words: Sequence[str]) -> int:

@@ -46,9 +46,9 @@ class EntityPage:
     timeline: str
     """Address of its turns in the timeline."""
     turns: tuple[LinkedTurn, ...]
-    """Newest first, each with what it states about the entity."""
+    """Newest first, each with what it states about the entity, which it at least names."""
     counts: str
-    """How many facts are about it, and how many turns state them."""
+    """How many facts are about it, and how many turns name it."""
     paging: Paging
 
 
@@ -81,7 +81,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
         fixes=forms.link(forms.FIX, [("q", entity.name), of_group]) if is_error else None,
         timeline=forms.link(forms.TIMELINE, [condition, of_group]),
         turns=turns,
-        counts=f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}",
+        counts=f"{plural(found.fact_count, 'fact')}, named in {plural(found.turn_count, 'turn')}",
         paging=paging(page, form, size=PAGE_SIZE, shown=len(turns), total=found.turn_count),
     )
 
