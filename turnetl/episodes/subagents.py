@@ -130,7 +130,9 @@ def turns_at(lake: Lake, archive: str, line: int) -> set[str]:
         group, is_there = file.metadata.group, pl.lit(line).is_between("first_line", "last_line")
         rows = lake.read_turns_file(file.path).filter(is_there)["turn_id"].to_list()
         if rows:
-            keys = pl.concat(batch.read(*map(pl.col, order.KEYS)) for batch in lake.row_batches(group))
+            keys = pl.concat(
+                batch.read(*map(pl.col, order.KEYS)) for batch in lake.row_batches(group)
+            )
             merged = order.merge_copies(keys.select(order.KEYS))["turn_id"]
             kept = dict(zip(keys["turn_id"], merged, strict=True))
             found |= of_same_turns(lake, group, rows) | {kept[row] for row in rows}

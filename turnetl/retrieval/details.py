@@ -85,7 +85,10 @@ class EntityDetails:
     """An entity, with the turns that state something about it or name it."""
 
     entity: Annotated[Entity, described("The entity.")]
-    turns: Annotated[tuple[TurnFacts, ...], described("The last such turns, oldest first.")]
+    turns: Annotated[
+        tuple[TurnFacts, ...],
+        described("The last such turns, oldest first; those without facts before."),
+    ]
     turn_count: Annotated[int, described("Number of such turns in all.")]
     fact_count: Annotated[int, described("Number of facts about the entity.")]
 
@@ -132,10 +135,11 @@ def details(
 def entity_details(
     index: "PersistentIndex", entity: Entity, *, limit: int, skip: int = 0
 ) -> EntityDetails:
-    """Return an entity with the last turns that state something about it or name it."""
+    """Return an entity with the last turns that state something about it, then that name it."""
     stated = index.lookup().facts_about(entity.uuid)
     facts = facts_by_turn(stated)
-    ordered = index.lookup().by_time(facts.keys() | _naming(index, entity))
+    by_time = index.lookup().by_time
+    ordered = [*by_time(_naming(index, entity) - facts.keys()), *by_time(facts)]
     end = max(0, len(ordered) - skip)
     last = ordered[max(0, end - limit) : end]
     turns = zip(last, summarize(index, last), strict=True)

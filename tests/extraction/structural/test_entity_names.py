@@ -119,9 +119,7 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
 async def test_a_named_thing_has_its_place_and_when_it_was_named(shop: ShopGroup) -> None:
     await shop.ingest(user_text="What is OrderTotal in `total.go`?", tool_calls=CALLS[4:5])
     summaries = {entity.name: entity.summary for entity in shop.group.entities}
-    assert summaries["OrderTotal"] == (
-        "Function in `src/total.go`: first named 2026-03-02 in “What is OrderTotal in `total.go`?”."
-    )
+    assert summaries["OrderTotal"] == "Function in `src/total.go`: first named 2026-03-02."
     assert summaries["src/total.go"] == "File that declares `OrderTotal`, `TestTotal_Rounds`."
 
 
@@ -130,7 +128,7 @@ async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None
     [before] = [one for one in shop.group.entities if one.name == "OrderTotal"]
     await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
     after = shop.group.entity(before.uuid)
-    first = "first named 2026-03-02 in “Why does `OrderTotal` round?”."
+    first = "first named 2026-03-02."
     assert before.summary == f"Symbol: {first}"
     assert after is not None
     assert after.summary == f"Function in `src/total.go`: {first}"

@@ -10,8 +10,6 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, Fact, GroupId
 from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY
 from turnetl.episode_text import prose
-from turnetl.episode_text.conversation import from_episode_text
-from turnetl.episode_text.intents import fit, intent
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
@@ -44,7 +42,7 @@ from turnetl.extraction.structural.tool_calls import classify_calls
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
 
-_MAX_UNRELATED_ENTITIES, _MAX_NAMED, _ASKED_CHARS = 12, 40, 100
+_MAX_UNRELATED_ENTITIES, _MAX_NAMED = 12, 40
 """Entities of a turn without a fact, and the names that are asked for them."""
 _MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, TICKET, PULL_REQUEST, FLAG, SETTING})
 """Labels of what a prompt mentions without a fact: a branch or a tool says nothing alone."""
@@ -157,8 +155,8 @@ def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
     if ticket := entity_names.ticket_of(branch):
         yield replace(ticket, description=f"Ticket of branch `{branch}`")
     edited = [EntityKey(FILE, file) for file in features.edited_files]
-    asked = fit(intent(from_episode_text(f"user: {prompt}")), _ASKED_CHARS)
-    first = f"first named {features.turn.started_at:%Y-%m-%d}" + (f" in “{asked}”" if asked else "")
+    # What was asked then would be found by words that are not about the thing.
+    first = f"first named {features.turn.started_at:%Y-%m-%d}"
     for key in islice(dict.fromkeys((*named, *files, *features.named)), _MAX_NAMED):
         what = features.description(key)
         if what.startswith("File that "):
