@@ -1,5 +1,6 @@
 """All that the index holds about one turn, session, entity or fact."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
