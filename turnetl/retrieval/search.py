@@ -7,7 +7,7 @@ that are unlikely to mean anything else are read: not `may` or `today`, and noth
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,20 +15,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import GroupId, SessionId
-from turnetl.base.relations import SUPERSEDES
+from turnetl.base.relations import DECIDED, EDITS, FAILED_WITH, FIXED_BY, SUPERSEDES
 from turnetl.base.results import described
 from turnetl.base.terms import content_words
 from turnetl.base.time_span import (
+    COMPOUND,
     DATED,
     DAY_OF_MONTH,
     MONTH,
+    OFFSET,
     RELATIVE,
+    WEEKDAY,
     CalendarUnit,
     TimeSpan,
     calendar_span,
     parse_time_span,
+    shifted,
 )
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.index.conditions import Selection
@@ -46,7 +49,7 @@ from turnetl.retrieval.hits import (
     held_facts,
     hit_facts,
 )
-from turnetl.retrieval.match import TurnMatch, matcher, missing_from_all
+from turnetl.retrieval.match import Match, TurnMatch, matcher, missing_from_all
 from turnetl.retrieval.query import Query, Thesaurus, analyze, used_part
 from turnetl.retrieval.ranking import (
     RERANKED,
@@ -115,15 +118,14 @@ async def search(
         thesaurus: words that stand for each other.
         model: rates the best turns again; None: none does.
     """
-    time, text = find_time(used_part(query), now) if now else (None, query)
     if limit < 1 or (selection.is_empty and not query.strip()):
         return Hits()
+    ranking = _QueryRanking(index, embedder, StaticModel.open(), selection, weights, thesaurus)
+    time, text = await ranking.find_time(query, now)
     if not query.strip() or (time and asks_for_all(text)):
         return _list_newest(index, _within(selection, time), limit)
-    static_model = StaticModel.open()
-    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
-    ranked = _ranked(analyzed, index, static_model, selection, time=time, weights=weights)
-    ranked = ranked[: limit if model is None else max(limit, RERANKED)]
+    analyzed = await ranking.analyze(text)
+    ranked = ranking.rank(analyzed, time)[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
     compared = matcher(analyzed, index)
     matches = {hit.turn.key: compared.match(hit, facts[hit.turn.key]) for hit in ranked}
@@ -132,7 +134,7 @@ async def search(
             distant=len(ranked[:limit]), missing_words=compared.missing_from_all(matches.values())
         )
     shown = np.array(sorted(hit.turn.key for hit in ranked), dtype=np.int64)
-    excerpts = ExcerptRanking(analyzed, static_model, index.passage_tokens(shown))
+    excerpts = ExcerptRanking(analyzed, ranking.static_model, index.passage_tokens(shown))
     if model is not None:
         from turnetl.retrieval.reranking import rerank  # noqa: PLC0415 - imports graphiti
 
@@ -162,27 +164,58 @@ async def rank_all(
     thesaurus: Thesaurus = Thesaurus(),  # noqa: B008 - a frozen value
 ) -> list[RankedTurn]:
     """Return all turns that `search` ranks for a query, each with its evidence, best first."""
-    time, text = find_time(used_part(query), now) if now else (None, query)
-    static_model = StaticModel.open()
-    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
-    return _ranked(analyzed, index, static_model, selection, time=time, weights=weights)
+    ranking = _QueryRanking(index, embedder, StaticModel.open(), selection, weights, thesaurus)
+    time, text = await ranking.find_time(query, now)
+    return ranking.rank(await ranking.analyze(text), time)
 
 
-def _ranked(
-    query: Query,
-    index: PersistentIndex,
-    static_model: StaticModel,
-    selection: Selection,
-    *,
-    time: TimeSpan | None,
-    weights: Mapping[Evidence, float],
-) -> list[RankedTurn]:
-    def ranked_in(selection: Selection) -> list[RankedTurn]:
-        keys = None if selection.is_empty else index.select(selection)
-        return rank(query, index, static_model, keys, weights)
+@dataclass(frozen=True, slots=True)
+class _QueryRanking:
+    """Ranks the selected turns for texts."""
 
-    ranked = ranked_in(selection)
-    return weigh_by_time(ranked, ranked_in(_within(selection, time))) if time else ranked
+    index: PersistentIndex
+    embedder: Embedder
+    static_model: StaticModel
+    selection: Selection
+    weights: Mapping[Evidence, float]
+    thesaurus: Thesaurus
+
+    async def find_time(self, query: str, now: datetime | None) -> tuple[TimeSpan | None, str]:
+        """Return the time that a query names, by a date or by what happened, and the rest."""
+        if now is None:
+            return None, query
+        time, text = find_time(used_part(query), now)
+        found = _EVENT.search(text) if time is None and not _QUOTED.search(text) else None
+        if found and (day := await self._day(found[2])):
+            rest = text[: found.start()] + text[found.end() :]
+            return shifted(
+                found[1], calendar_span(CalendarUnit.DAY, day.astimezone(now.tzinfo)), now
+            ), rest
+        return time, text
+
+    async def analyze(self, text: str) -> Query:
+        chosen = self.index.search_embedder
+        return await analyze(text, self.embedder, self.static_model, self.thesaurus, chosen)
+
+    def rank(self, query: Query, time: TimeSpan | None) -> list[RankedTurn]:
+        ranked = self._ranked(query, self.selection)
+        if time is None:
+            return ranked
+        return weigh_by_time(ranked, self._ranked(query, _within(self.selection, time)))
+
+    def _ranked(self, query: Query, selection: Selection) -> list[RankedTurn]:
+        keys = None if selection.is_empty else self.index.select(selection)
+        return rank(query, self.index, self.static_model, keys, self.weights)
+
+    async def _day(self, event: str) -> datetime | None:
+        """Return when the turn began that matches what happened; None if none does strongly."""
+        query = await self.analyze(event)
+        best = self.rank(query, None)[:1]
+        facts = held_facts(self.index, best, self.selection.as_of)
+        compared = matcher(query, self.index)
+        matches = [compared.match(hit, facts[hit.turn.key]) for hit in best]
+        is_found = any(one.is_close and one.match is Match.STRONG for one in matches)
+        return best[0].turn.started_at if is_found else None
 
 
 def _list_newest(index: PersistentIndex, selection: Selection, limit: int) -> Hits:
@@ -241,17 +274,21 @@ OUTSIDE = 0.7
 
 _PREPOSITION = "since|after|before|until"
 _BEFORE_MONTH = "|".join(rf"(?<=\b{word} )" for word in ("in", "during", *_PREPOSITION.split("|")))
+_BEFORE_DAY = "|".join(rf"(?<=\b{word} )" for word in ("on", *_PREPOSITION.split("|")))
 _EXPRESSION = (
     rf"(?:\b(?P<preposition>{_PREPOSITION}) )?(?<![\w./:-])"
-    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED}"
+    rf"(?P<time>(?P<relative>{COMPOUND}|(?!today)(?:{RELATIVE}))|{DATED}"
     # Without a year, the last one is meant. `may` and `march` are verbs but after a preposition,
     # and `may` in lower case is one there too.
-    rf"|(?:{_BEFORE_MONTH})(?!(?-i:may)){MONTH}|(?<=\bon ){DAY_OF_MONTH})"
+    rf"|(?:{_BEFORE_MONTH})(?!(?-i:may)){MONTH}|(?<=\bon ){DAY_OF_MONTH}"
+    rf"|(?:{_BEFORE_DAY}){WEEKDAY})"
     r"(?![\w/:-]|\.\w)"
 )
+_EVENT = re.compile(rf"(?:\b(?:in|on|during) )?\b({OFFSET}) ([^,;?]+)", re.IGNORECASE)
+"""A time by what happened: `the week after the release`."""
 _PART = re.compile(
     r"[0-9]{4}|yesterday|ago|last|past|this"
-    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
 )
 """What every expression contains. Few queries do, and compiling `_EXPRESSION` takes 5 ms."""
@@ -456,37 +493,69 @@ def _known(time: datetime | None) -> datetime | None:
     return None if time == UNKNOWN_TIME else time
 
 
-_CHOICE = re.compile(r"^(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)? ", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"(?:(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)? "
+    r"|(?=(?:use|keep|store|drop|replace|switch|move|disable|enable|remove|rename|split|pin)\b))"
+    r"(?P<what>[^,;:(…]{8,})",
+    re.IGNORECASE,
+)
 _LONGEST = 70
-_UNSAFE = set('"`$\\!\n')
-"""Characters that a shell interprets between double quotes."""
+_UNSAFE = set('"`$\\!…\n')
+"""Characters that a shell interprets between double quotes, and the mark of a cut name."""
+_SAMPLED_TURNS, _TRIED = 60, 5
+"""Turns whose names make queries, and queries of a kind that are tried."""
 
 
-def sample_queries(contents: GroupContents) -> tuple[str, ...]:
-    """Return a query about a decision, an error and a file, as far as the group has them."""
-    candidates = (
-        next(_queries(contents, "Decision", _decision_query), None),
-        next(_queries(contents, "Error", "what was behind {}".format), None),
-        next(_queries(contents, "File", "what changed in {} and why".format), None),
-    )
-    return tuple(query for query in candidates if query is not None)
+def _decision_query(decision: str) -> str:
+    """Return `why X rather than Y` for `I decided on X rather than Y, because ...`."""
+    choice = _CHOICE.match(decision)
+    if choice is None:
+        return ""
+    what = choice["what"].strip()
+    return f"why {what}" if choice.start("what") else f"why did we {what[:1].lower()}{what[1:]}"
+
+
+_QUERIES: Sequence[tuple[str, Collection[str], Callable[[str], str]]] = (
+    ("Decision", {DECIDED}, _decision_query),
+    ("Error", {FIXED_BY}, "what was behind {}".format),
+    ("Error", {FAILED_WITH}, "what was behind {}".format),
+    ("File", EDITS, "what changed in {} and why".format),
+)
+"""By label and relations of a fact: a query about the entity."""
+
+
+async def sample_queries(
+    index: PersistentIndex,
+    embedder: Embedder,
+    thesaurus: Thesaurus = Thesaurus(),  # noqa: B008
+) -> Sequence[str]:
+    """Return a query about a decision, an error and a file, each with a strong match in the index.
+
+    They are from the newest turns, and may be fewer or none.
+    """
+    found: dict[str, str] = {}
+    for label, relations, phrase in _QUERIES:
+        if label not in found:
+            for query in _queries(index, label, relations, phrase)[:_TRIED]:
+                hits = (await search(index, query, embedder, limit=1, thesaurus=thesaurus)).hits
+                if hits and hits[0].match is Match.STRONG and not hits[0].missing_words:
+                    found[label] = query
+                    break
+    return [*found.values()]
 
 
 def _queries(
-    contents: GroupContents, label: str, phrase: Callable[[str], str | None]
-) -> Iterator[str]:
-    """Yield queries about the entities with that label, those with the most facts first."""
-    counts = Counter(end for fact in contents.facts for end in (fact.source, fact.target))
-    entities = [entity for entity in contents.entities if label in entity.labels]
-    for entity in sorted(
-        entities, key=lambda item: (-counts[item.uuid], item.created_at, item.name)
-    ):
-        query = phrase(entity.name)
-        if query and len(query) <= _LONGEST and not set(query) & _UNSAFE:
-            yield query
-
-
-def _decision_query(decision: str) -> str | None:
-    """Return `why X rather than Y` for `I decided on X rather than Y, because ...`."""
-    choice = _CHOICE.match(decision)
-    return f"why {decision[choice.end() :].split(',', maxsplit=1)[0]}" if choice else None
+    index: PersistentIndex, label: str, relations: Collection[str], phrase: Callable[[str], str]
+) -> Sequence[str]:
+    """Return queries about the entities with that label, those with the most facts first."""
+    facts = index.facts(index.newest(Selection(label=label), limit=_SAMPLED_TURNS))
+    counts = Counter(
+        end.name
+        for stated in facts.values()
+        for indexed in stated
+        if indexed.fact.relation in relations
+        for end in (indexed.source, indexed.target)
+        if label in end.labels
+    )
+    queries = (phrase(name) for name, _ in counts.most_common())
+    return [one for one in queries if one and len(one) <= _LONGEST and not set(one) & _UNSAFE]

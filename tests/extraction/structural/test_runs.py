@@ -134,6 +134,21 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     }
     local = failed("make lint", LINT)
     assert await resolution(local, changed, green) == ("unresolved", [])
+    fix, review = (tool("Task", f'{{"description": "{task}"}}', "done")
+                   for task in ("Fix the undefined total", "Review the fix"))  # fmt: skip
+    assert await resolution(log, passed("git push", "done"), green) == ("fixed", [])
+    assert await resolution(log, fix, green) == ("fixed", [])
+    assert await resolution(log, review, green) == ("passed_on_rerun", [])
+    assert await resolution(local, passed("git push", "done"), lint) == ("unresolved", [])
+    test = passed(
+        "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
+    )
+    here = "go test -count=5 -run TestTax ./tax"
+    assert await resolution(test, passed(here, "ok  \tshop/tax\t1s")) == ("passed_on_rerun", [])
+    assert await resolution(test, passed("go test ./...", "ok  \tshop/tax\t1s")) == (
+        "unresolved",
+        [],
+    )
 
 
 async def test_what_passes_elsewhere_resolves_nothing(subtests: pytest.Subtests) -> None:
@@ -344,6 +359,10 @@ async def test_a_cause_is_stated_where_the_agent_names_it_with_its_failure(
         ("The bug is in step 2: `price_of` returns no row.", failed(), ["price_of"]),
         ("`price_of` returns no row, causing the failure.", failed(), ["price_of"]),
         ("`price_of` returns no row, which makes the test fail.", failed(), ["price_of"]),
+        ("The test failed because `price_of` returned None.", failed(), ["price_of"]),
+        ("The culprit is `price_of`, which returns no row.", failed(), ["price_of"]),
+        ("There's the bug. `price_of` returns no row of the cart.", failed(), ["price_of"]),
+        ("There's the bug: `price_of` returns no row.", failed(), ["price_of"]),
         ("One sees that `price_of` returns no row, causing the failure.", failed(), []),
         ("Found the bug! It returns no row of `price_of`.", failed(), []),
         ("`price_of` may return no row, causing the failure.", failed(), []),
