@@ -320,7 +320,7 @@ USER_RULE = cue(
     r"|\bleave .{3,60} (?:for|until|to) (?:v?\d|later\b|phase|the next|an? (?:later|follow))"
     r"|\b(?:can|should|will) (?:come|wait|happen|follow) (?:later|until|after|in (?:v\d|the next"
     r"|a (?:later|follow)))",
-    r"\bwe can (?:drop|remove|skip|ignore|safely|assume)\b .{3,}|\bwe(?:'ll| will) (?:support|ship)\b",
+    r"\bwe can (?:drop|remove|skip|ignore|assume)\b .{3,}|\bwe(?:'ll| will) (?:support|ship)\b",
     r"\bwe(?:'re| are) (?:(?:always|only|not) )?(?:using|keeping|dropping|targeting|supporting"
     r"|switching to|going with|sticking (?:with|to)|moving (?:to|away))\b .{3,}",
     r"^\W*(?:and |but |so )?we (?:only|always|never) (?!saw|see|get|got|have|had|need|know|tested"
