@@ -34,6 +34,7 @@ ARGUMENTS = {
     "index": ("index",),
     "digest": ("digest",),
     "export": ("export", "--output", "out"),
+    "sql": ("sql", "FROM turns"),
     "formats": ("formats",),
     "rules": ("rules",),
     "config show": ("config", "show"),

@@ -27,6 +27,7 @@ from turnetl.cli import (
     prefect,
     search,
     serve,
+    sql,
     summarize,
     templates,
     undo,
@@ -98,6 +99,7 @@ app.command(history.why, group=HISTORY_COMMANDS)
 app.command(serve.serve, group=HISTORY_COMMANDS)
 app.command(serve.mcp, group=HISTORY_COMMANDS)
 app.command(export.export, group=HISTORY_COMMANDS)
+app.command(sql.sql, group=HISTORY_COMMANDS)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)
@@ -129,6 +131,7 @@ READING_COMMANDS = frozenset(
         "serve",
         "show",
         "sources",
+        "sql",
         "status",
         "timeline",
         "why",
