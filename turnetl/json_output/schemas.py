@@ -20,7 +20,7 @@ from turnetl.formats import FormatsReport
 from turnetl.graph.upgrade_report import GraphUpgrade
 from turnetl.index.index_report import IndexReport, QuestionEstimate
 from turnetl.ingestion.community_build import CommunityReport
-from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.ingestion.forget import ForgetReport
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.ingestion.redo_report import RedoReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
@@ -42,6 +42,7 @@ from turnetl.prefect_report import DoctorReport, SetupReport
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.retrieval.digest import Digest
 from turnetl.retrieval.recipe_search import RecipeResults
+from turnetl.retrieval.sessions import Resumption, SessionList
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.status_report import StatusReport
 from turnetl.transfer.sql import SqlResult
@@ -109,6 +110,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
         ArchiveLines,
     ),
     "timeline": (IndexAnswer[Timeline],),
+    "sessions": (IndexAnswer[SessionList],),
+    "resume": (IndexAnswer[Resumption],),
     "digest": (IndexAnswer[Digest],),
     "entity": (IndexAnswer[EntityDetails],),
     "entity merge": (RedoReport,),

@@ -10,6 +10,7 @@ from turnetl.base.control_characters import displayed_name
 from turnetl.base.result_schema import Timestamp
 from turnetl.base.results import described
 from turnetl.base.setting_values import SettingValue
+from turnetl.base.text import listed
 from turnetl.trust.project_files import ProjectFile, ProjectFiles
 
 _NAMES_SHOWN = 3
@@ -98,9 +99,7 @@ def _phrase(names: Sequence[str], one: str, several: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    first = ", ".join(f"`{displayed_name(name)}`" for name in names[:_NAMES_SHOWN])
-    more = len(names) - _NAMES_SHOWN
-    return f"{first} and {more:,} more" if more > 0 else first
+    return listed([f"`{displayed_name(name)}`" for name in names], _NAMES_SHOWN)
 
 
 @dataclass(frozen=True, slots=True)
