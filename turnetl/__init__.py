@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from turnetl.agent_sources import Source, SourcesReport
     from turnetl.api.evaluation import compare_templates, evaluate
     from turnetl.api.export import export, import_lake
-    from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from turnetl.api.search import search, search_sessions
     from turnetl.api.serve import serve, serve_mcp
     from turnetl.api.summarize import build_communities, summarize
-    from turnetl.api.undo import undo
+    from turnetl.api.undo import forget, undo
     from turnetl.api.verify import verify
     from turnetl.backfill_report import BackfillReport
     from turnetl.base import errors

@@ -1,6 +1,8 @@
 """`turnetl`, and `python -m turnetl`."""
 
+import os
 import sys
+from pathlib import Path
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.glibc import share_heap
@@ -8,6 +10,11 @@ from turnetl.base.glibc import share_heap
 
 def main() -> None:
     """Run the command; Ctrl-C before it has been imported is no traceback, either."""
+    if sys.argv[1:2] == ["hook"]:
+        # An agent waits for it at each prompt: it does without the command line.
+        from turnetl.install.hook_call import main as answer  # noqa: PLC0415 - of this command only
+
+        answer(sys.argv[2:], os.environ, Path.home())  # noqa: TID251 - of the agent
     share_heap()  # before the first import that starts threads
     try:
         from turnetl.cli import main as run  # noqa: PLC0415 - takes a quarter of a second

@@ -34,6 +34,8 @@ ARGUMENTS = {
     "index": ("index",),
     "digest": ("digest",),
     "export": ("export", "--output", "out"),
+    "install": ("install", "--all"),
+    "uninstall": ("uninstall", "--all"),
     "formats": ("formats",),
     "rules": ("rules",),
     "config show": ("config", "show"),

@@ -21,6 +21,7 @@ from turnetl.cli import (
     history,
     index,
     inspect,
+    install,
     migrate,
     model,
     plan,
@@ -98,6 +99,9 @@ app.command(history.why, group=HISTORY_COMMANDS)
 app.command(serve.serve, group=HISTORY_COMMANDS)
 app.command(serve.mcp, group=HISTORY_COMMANDS)
 app.command(export.export, group=HISTORY_COMMANDS)
+app.command(install.install, group=SETUP_COMMANDS)
+app.command(install.uninstall, group=SETUP_COMMANDS)
+app.command(install.hook, show=False)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)

@@ -13,9 +13,8 @@ from pydantic import ValidationError
 from turnetl.base.errors import BadUsage
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings import credentials
-from turnetl.settings.credentials import Layer, has_setting, merge_layers
+from turnetl.settings.credentials import Layer, has_setting, merge_layers, working_folder
 from turnetl.settings.model import Settings
-from turnetl.settings.secret_files import working_folder
 from turnetl.settings.sections import default_lake
 from turnetl.settings.sources import (
     error_sentence,
@@ -24,8 +23,7 @@ from turnetl.settings.sources import (
     from_neo4j_environment,
     parse_config,
 )
-from turnetl.trust.folder_trust import FolderTrust
-from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER
+from turnetl.trust.folder_trust import CONFIG_NAME, USER_FOLDER, FolderTrust
 
 _log = logging.getLogger(__name__)
 
