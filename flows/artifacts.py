@@ -10,7 +10,7 @@ from prefect.runtime import flow_run
 from prefect.utilities.urls import url_for
 
 from turnetl.backfill_report import BackfillReport
-from turnetl.views import digest, migration, migration_comparison, status
+from turnetl.views import digest, migration, status
 from turnetl.views.markdown import escaped, markdown
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def publish_migration_plan(planned: "EstimatedMigration") -> None:
 
 async def publish_comparison(compared: "MigrationComparison") -> None:
     await acreate_markdown_artifact(
-        markdown(migration_comparison.view(compared)),
+        markdown(migration.comparison_view(compared)),
         key=MIGRATION_COMPARISON,
         description="Session-level data beside the turns, by group.",
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.tsv_file import TsvRow, read_tsv
+from turnetl.base.user_files import TsvRow, read_tsv
 
 NEEDS = "a name and a value"
 

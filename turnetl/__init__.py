@@ -14,16 +14,24 @@ if TYPE_CHECKING:
     from turnetl.agent_sources import Source, SourcesReport
     from turnetl.api.evaluation import compare_templates, evaluate
     from turnetl.api.export import export, import_lake
-    from turnetl.api.history import digest, entity, file, fix, show, timeline, why
+    from turnetl.api.history import (
+        digest,
+        entity,
+        file,
+        fix,
+        search,
+        search_sessions,
+        show,
+        timeline,
+        why,
+    )
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
-    from turnetl.api.redo import merge_entities, redo, split_entity
     from turnetl.api.report import write_report
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, sources, status  # noqa: A004
-    from turnetl.api.search import search, search_sessions
     from turnetl.api.serve import serve, serve_mcp
     from turnetl.api.summarize import build_communities, summarize
-    from turnetl.api.undo import forget, undo
+    from turnetl.api.undo import forget, merge_entities, redo, split_entity, undo
     from turnetl.api.verify import verify
     from turnetl.backfill_report import BackfillReport
     from turnetl.base import errors

@@ -17,7 +17,7 @@ from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.port import ParsedArchive, RawTurn
 from turnetl.parsing.side_files import SIDE_FILES
-from turnetl.views.formats import not_recorded
+from turnetl.views.sources import not_recorded
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 AGENTS = {

@@ -23,7 +23,7 @@ from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.summaries.refresh_check import refresh_check
-from turnetl.views import model_check as report
+from turnetl.views import model as report
 
 PROMPTS = [
     "extract_nodes.extract_message",
@@ -348,7 +348,7 @@ BOTH = ModelCheck((PASSED, FAILED))
 
 
 def rendered(*results: CheckResult) -> str:
-    return printed(report.view(ModelCheck(results)), 140)
+    return printed(report.check_view(ModelCheck(results)), 140)
 
 
 def test_the_report_shows_models_problems_and_cost() -> None:
@@ -372,5 +372,5 @@ def test_the_json_adds_up() -> None:
 
 
 def test_a_failed_check_sets_the_exit_code() -> None:
-    assert (report.exit_code(ModelCheck((PASSED,))), report.exit_code(BOTH)) == (0, 1)
-    assert report.messages(BOTH) == ["`dedupe_nodes.nodes`: is [wrong]"]
+    assert (report.check_exit_code(ModelCheck((PASSED,))), report.check_exit_code(BOTH)) == (0, 1)
+    assert report.check_messages(BOTH) == ["`dedupe_nodes.nodes`: is [wrong]"]

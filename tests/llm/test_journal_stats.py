@@ -8,7 +8,7 @@ from turnetl.base.model import Usage
 from turnetl.base.results import plain
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.views import costs
-from turnetl.views import journal as report
+from turnetl.views import model as report
 
 PATH = Path("lake/journal.sqlite")
 TOTALS = JournalTotals(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), hits=2, saved_cost=1.0)
@@ -23,7 +23,7 @@ STATS = JournalStats(
 
 
 def test_the_table_has_a_row_per_prompt_per_model_and_a_total() -> None:
-    text = printed(report.view(STATS))
+    text = printed(report.journal_view(STATS))
     table, cost = text.split("cost:")
     assert [line.split()[0] for line in table.splitlines()] == [
         *("tokens", "prompt,", "dedupe_nodes.", "nodes", "extract_nodes.", "extract_text"),
@@ -35,7 +35,10 @@ def test_the_table_has_a_row_per_prompt_per_model_and_a_total() -> None:
 
 
 def test_an_empty_journal_has_a_line_instead_of_a_table() -> None:
-    assert printed(report.view(JournalStats(PATH))).strip() == "no responses in lake/journal.sqlite"
+    assert (
+        printed(report.journal_view(JournalStats(PATH))).strip()
+        == "no responses in lake/journal.sqlite"
+    )
 
 
 def test_the_json_has_the_same_figures() -> None:
@@ -71,7 +74,7 @@ def test_an_unknown_cost_is_null() -> None:
     stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
     values = plain(stats)
     assert (values["cost"], values["saved_cost"]) == (None, None)
-    assert "unknown" in printed(report.view(stats))
+    assert "unknown" in printed(report.journal_view(stats))
 
 
 def test_pruning_is_reported_in_a_line() -> None:

@@ -24,7 +24,7 @@ from turnetl.evaluation.compare_templates import (
 from turnetl.evaluation.template_trial import FailedTurn
 from turnetl.extraction.port import DiscardReason
 from turnetl.report_pages.template_page import template_page
-from turnetl.views import template_comparison as view
+from turnetl.views import templates as view
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 TURN = TurnId("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e")
@@ -101,14 +101,14 @@ def test_a_template_without_a_fact_says_so() -> None:
 
 
 def test_every_figure_has_a_value_for_both_templates() -> None:
-    rows = view.rows(comparison("a"))
+    rows = view.comparison_rows(comparison("a"))
     assert all(first == second for _, first, second in rows)
     figures = {name: first for name, first, _ in rows}
     assert figures["junk kept"] == "1"
     assert figures["labels found (recall)"] == "0 %"
     assert figures["tokens in"] == "100"
     assert "labels found (recall)" not in dict(
-        row[:2] for row in view.rows(without_labels(comparison("a")))
+        row[:2] for row in view.comparison_rows(without_labels(comparison("a")))
     )
 
 
@@ -121,16 +121,18 @@ def test_a_complete_comparison_has_no_warning() -> None:
     report = comparison("a")
     first, second = (replace(one, failed=()) for one in report.templates)
     complete = replace(report, templates=(first, second), unused_labels=0)
-    assert [*view.messages(complete)] == []
+    assert [*view.comparison_messages(complete)] == []
     assert "verdict bad" not in template_page(complete)
     assert "verdict bad" in template_page(comparison("a"))
 
 
 def test_what_is_missing_is_said() -> None:
-    messages = "\n".join(view.messages(comparison("a")))
+    messages = "\n".join(view.comparison_messages(comparison("a")))
     assert "it cannot be ingested with A, `a`: a" in messages
     assert "1 label of turns that are not compared" in messages
-    assert next(view.messages(replace(comparison("a"), stopped="the budget is used up"))) == (
+    assert next(
+        view.comparison_messages(replace(comparison("a"), stopped="the budget is used up"))
+    ) == (
         "the budget is used up: 1 of 2 turns are compared; the same command continues with the "
         "responses that are paid for"
     )

@@ -117,6 +117,13 @@ async def test_a_paraphrase_is_found_by_its_meaning(query: str, match: str) -> N
     assert turns(await hits_for(query, group(SHOP)))[0] == turn(match)
 
 
+@pytest.mark.parametrize("markup", ["<details>", "<br>", "**", "| --- |"])
+async def test_an_answer_with_a_paragraph_of_markup_alone_is_shown(markup: str) -> None:
+    said = {"cart": f"user: Why is it red?\n\nassistant: {markup}\n\nThe walrus cart was empty."}
+    (hit,) = await hits_for("walrus cart", group(said))
+    assert hit.snippet.text == "The walrus cart was empty."
+
+
 async def test_a_fact_leads_to_its_turn_even_if_the_text_does_not_match() -> None:
     hits = await hits_for("walrus", group(SHOP, fact("`walrus.py` was edited", "docs")))
     assert hits[0].turn_id == turn("docs")

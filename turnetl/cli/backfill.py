@@ -184,13 +184,13 @@ def _explain(
     settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.views import noise_rules as view
+    from turnetl.views import filter as view
 
     with console.show_progress(as_json=common.json) as progress:
         explanation = pipeline.explain_rule(
             settings, rule, groups, examples=examples, progress=progress
         )
-    console.print_result(view.view(explanation), explanation, as_json=common.json)
+    console.print_result(view.rule_view(explanation), explanation, as_json=common.json)
     return ExitCode.DONE
 
 

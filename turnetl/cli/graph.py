@@ -31,9 +31,9 @@ def upgrade(
             the installed release cannot read the graph.
     """
     from turnetl import pipeline
-    from turnetl.views import graph_upgrade as view
+    from turnetl.views import verify as view
 
     report = common.executed(pipeline.upgrade, common.settings(), release)
-    console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
+    console.print_messages(view.upgrade_messages(report))
+    console.print_result(view.upgrade_view(report), report, as_json=common.json)
     return ExitCode.DONE

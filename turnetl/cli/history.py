@@ -156,10 +156,10 @@ def fix(
         raise BadUsage("`turnetl fix` needs the message of an error, or a part of it")
 
     from turnetl import pipeline
-    from turnetl.views import fix as view
+    from turnetl.views import history as view
 
     found = common.executed(pipeline.fix, text, common.settings(), now, groups=groups, limit=limit)
-    return _print_answer(found, view.view(found.value), common)
+    return _print_answer(found, view.fixes_view(found.value), common)
 
 
 def why(
@@ -176,11 +176,11 @@ def why(
         limit: Print at most this many commits, the newest.
     """
     from turnetl import pipeline
-    from turnetl.views import why as view
+    from turnetl.views import history as view
 
     path, line = split_line(place)
     found = common.executed(pipeline.why, path, line, common.settings(), now, limit=limit)
-    return _print_answer(found, view.view(found.value), common)
+    return _print_answer(found, view.authorship_view(found.value), common)
 
 
 def split_line(place: str) -> tuple[Path, int | None]:
@@ -206,7 +206,7 @@ def _print_entity(
     name: str, label: str | None, groups: tuple[str, ...], limit: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.views.details import entity_view
+    from turnetl.views.turns import entity_view
 
     found = common.executed(
         pipeline.entity, name, common.settings(), now, label=label, groups=groups, limit=limit
@@ -248,7 +248,7 @@ def show(
         raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
 
     from turnetl import pipeline
-    from turnetl.views import details
+    from turnetl.views import turns
 
     found = common.executed(
         pipeline.show,
@@ -259,7 +259,7 @@ def show(
         limit=limit or _MAX_ENTITY_TURNS,
     )
     _check_kind(id_, found.value.kind, given)
-    view = details.view(found.value, full=full, neighbours=neighbours)
+    view = turns.view(found.value, full=full, neighbours=neighbours)
     return _print_answer(found, view, common)
 
 

@@ -47,10 +47,10 @@ def status(
 def formats_(*, output: OutputOptions = NO_OUTPUT) -> int:
     """List the archive formats that turnetl reads."""
     from turnetl import formats
-    from turnetl.views import formats as view
+    from turnetl.views import sources as view
 
     report = formats.FormatsReport(formats.FORMATS)
-    console.print_result(view.view(report), report, as_json=output.json)
+    console.print_result(view.formats_view(report), report, as_json=output.json)
     return ExitCode.DONE
 
 
@@ -58,7 +58,7 @@ def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON)
     """List the noise rules, including your own, and whether they are active."""
     from turnetl import wiring
     from turnetl.noise import ListedRule, RulesReport
-    from turnetl.views import noise_rules as view
+    from turnetl.views import filter as view
 
     settings = noise.applied_to(common.settings())
     rules, active = wiring.noise_rules(settings), wiring.filters(settings).active_rules

@@ -266,7 +266,7 @@ def compare(
     from turnetl.migration.run_comparison import compare_migration
     from turnetl.report_pages.migration_page import migration_page
     from turnetl.report_pages.page_file import check_page, write_page
-    from turnetl.views import migration_comparison as view
+    from turnetl.views import migration as view
 
     if html is not None:
         check_page(html)
@@ -275,9 +275,9 @@ def compare(
     )
     if html is not None:
         write_page(html, migration_page(report))
-    console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
-    return view.exit_code(report)
+    console.print_messages(view.comparison_messages(report))
+    console.print_result(view.comparison_view(report), report, as_json=common.json)
+    return view.comparison_exit_code(report)
 
 
 app.command(cutover)

@@ -28,13 +28,13 @@ def check(
 ) -> int:
     """Send the model one request per prompt of a run; print which ones it cannot complete."""
     from turnetl import pipeline
-    from turnetl.views import model_check as view
+    from turnetl.views import model as view
 
     settings, options = common.settings(**extraction.settings), extraction.run_options()
     report = console.run_async(pipeline.check_model(settings, options, now))
-    console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
-    return view.exit_code(report)
+    console.print_messages(view.check_messages(report))
+    console.print_result(view.check_view(report), report, as_json=common.json)
+    return view.check_exit_code(report)
 
 
 journal_app = App(
@@ -48,11 +48,11 @@ journal_app = App(
 def stats(*, common: CommonOptions = NO_COMMON) -> int:
     """Print the contents of the journal by prompt and model, and the cost that it saved."""
     from turnetl import wiring
-    from turnetl.views import journal as view
+    from turnetl.views import model as view
 
     with wiring.journal(common.settings(), now) as journal:
         contents = journal.stats()
-    console.print_result(view.view(contents), contents, as_json=common.json)
+    console.print_result(view.journal_view(contents), contents, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -76,7 +76,7 @@ def prune(
     if older_than is None and model is None and not everything:
         raise BadUsage("select responses with --older-than DAYS, --model NAME, or --all")
     from turnetl import wiring
-    from turnetl.views import journal as view
+    from turnetl.views import model as view
 
     before = now() - timedelta(days=older_than) if older_than is not None else None
     with wiring.journal(common.settings(), now) as journal:

@@ -82,7 +82,7 @@ def build(
     """
     from turnetl import pipeline
     from turnetl.summaries.communities import Algorithm
-    from turnetl.views import communities as view
+    from turnetl.views import summarize as view
 
     settings = common.settings(extractor=extractor, **budget_settings(budget))
     options = pipeline.CommunityOptions(
@@ -94,6 +94,6 @@ def build(
         dry_run=dry_run,
     )
     report = common.executed(pipeline.build_communities, settings, options, now)
-    console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
-    return view.exit_code(report)
+    console.print_messages(view.communities_messages(report))
+    console.print_result(view.communities_view(report), report, as_json=common.json)
+    return view.communities_exit_code(report)

@@ -113,7 +113,7 @@ def compare(
     from turnetl.evaluation.run_compare import ComparisonOptions, compare_templates
     from turnetl.report_pages.page_file import check_page, write_page
     from turnetl.report_pages.template_page import template_page
-    from turnetl.views import template_comparison as view
+    from turnetl.views import templates as view
 
     if output is not None:
         check_page(output)
@@ -125,6 +125,6 @@ def compare(
     )
     if output is not None:
         write_page(output, template_page(report))
-    console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
+    console.print_messages(view.comparison_messages(report))
+    console.print_result(view.comparison_view(report), report, as_json=common.json)
     return report.exit_code

@@ -12,7 +12,7 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Entity, Fact, Turn, TurnId, Usage
 from turnetl.base.result_fields import GroupField, TurnIdField
 from turnetl.base.results import INLINED, described
-from turnetl.base.tsv_file import read_tsv
+from turnetl.base.user_files import read_tsv
 from turnetl.evaluation.question_set import LocatedTurns
 from turnetl.evaluation.template_trial import FailedTurn, TrialResult, TrialSide
 from turnetl.extraction import stoplist

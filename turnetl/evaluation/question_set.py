@@ -16,7 +16,7 @@ from turnetl.base.errors import BadUsage, RunStopped, Skip
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.results import described
-from turnetl.base.tsv_file import read_tsv
+from turnetl.base.user_files import read_tsv
 from turnetl.index.questions import QuestionTask, write_questions
 from turnetl.llm.chat import ChatModel
 

@@ -18,7 +18,7 @@ from turnetl.base import ids
 from turnetl.base.errors import BadUsage
 from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import GroupId
-from turnetl.base.regex_check import regex_error
+from turnetl.base.user_files import regex_error
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from turnetl.base.batched import grouped
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId
-from turnetl.base.tsv_file import read_tsv
+from turnetl.base.user_files import read_tsv
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
 from turnetl.llm.embedders import Embedder

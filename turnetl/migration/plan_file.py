@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.tsv_file import open_tsv
+from turnetl.base.user_files import open_tsv
 
 COLUMNS = (
     *("episode", "session", "format", "first", "second"),

@@ -10,7 +10,7 @@ Every condition of a rule must match; of a list, one pattern is enough. The comm
 
 Evaluate the regular expressions of users' own rules.
 
-`turnetl.base.regex_check` bounds the size of a pattern; this module, how much text it searches.
+`turnetl.base.user_files` bounds the size of a pattern; this module, how much text it searches.
 
 The noise rules that exist, and the selection of those that are active in a run.
 """
@@ -29,7 +29,7 @@ import polars as pl
 
 from turnetl.base import schema
 from turnetl.base.errors import BadUsage
-from turnetl.base.regex_check import regex_error
+from turnetl.base.user_files import regex_error
 from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES, NoiseRule, no_activity
 
 _MAX_BYTES = 1_000_000

@@ -11,14 +11,14 @@ from turnetl.migration.comparison import (
     MigrationComparison,
     ProbeResult,
 )
-from turnetl.views.migration_comparison import percent, rows, summary
+from turnetl.views.migration import comparison_rows, comparison_summary, percent
 
 
 def migration_page(report: MigrationComparison) -> str:
     environment = pages.environment()
     environment.filters |= {
-        "figure_rows": lambda group: list(rows(group, report.probe_limit)),
-        "summary": summary,
+        "figure_rows": lambda group: list(comparison_rows(group, report.probe_limit)),
+        "summary": comparison_summary,
         "probe_summary": lambda group: _probe_summary(group, report.probe_limit),
         "probe_rows": _probe_rows,
         "counts": _counts,

@@ -12,7 +12,12 @@ from turnetl.evaluation.compare_templates import (
 )
 from turnetl.html import pages
 from turnetl.html.references import SourceLines, source_lines
-from turnetl.views.template_comparison import messages, rows, summary, titles
+from turnetl.views.templates import (
+    comparison_messages,
+    comparison_rows,
+    comparison_summary,
+    comparison_titles,
+)
 
 _PAGE = "template_comparison.html"
 
@@ -44,9 +49,9 @@ def template_page(report: TemplateComparison) -> str:
         _PAGE,
         title=f"Two templates on the same turns of {report.group}",
         summary=_summary(report),
-        messages=list(messages(report)),
-        titles=list(titles(report)),
-        rows=rows(report),
+        messages=list(comparison_messages(report)),
+        titles=list(comparison_titles(report)),
+        rows=comparison_rows(report),
         sides=[_side(letter, one) for letter, one in zip("AB", report.templates, strict=True)],
         turns=list(_turns(report)),
     )
@@ -56,7 +61,7 @@ def _summary(report: TemplateComparison) -> str:
     return (
         f"{plural(len(report.turns), 'turn')} of {report.candidates:,}, drawn by kind and length "
         f"with seed {report.seed}, compared at {format_minute(report.compared_at)} UTC; "
-        f"{summary(report)}"
+        f"{comparison_summary(report)}"
     )
 
 

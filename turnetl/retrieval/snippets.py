@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Annotated
 
 import numpy as np
@@ -286,7 +286,7 @@ def _of_turn(turn: IndexedTurn, *, with_failures: bool) -> Iterator[_Candidate]:
     for text in (said.answer, said.prompt, *said.steering):
         for paragraph in paragraphs(clip(text, *_READ_CHARS)):
             parts = sentences(plain(paragraph))
-            for part, following in zip(parts, [*parts[1:], ""], strict=True):
+            for part, following in zip_longest(parts, parts[1:], fillvalue=""):
                 if is_informative(part):
                     said_next = following if is_informative(following) else ""
                     yield _Candidate(part, following=said_next)

@@ -1,10 +1,24 @@
-"""The report of the filter: what it kept and marked, and how many tokens that saves."""
+"""The filter: what it kept and marked. Its noise rules, and what one of them matches."""
 
 from collections.abc import Iterator, Sequence
 
 from turnetl.base.text import plural
 from turnetl.episodes.filter_report import FilteredGroup, FilterReport, KeptTurns, MarkedTurns
-from turnetl.views.nodes import Column, Frame, Node, Table, View, counted, line, numbers
+from turnetl.episodes.rule_examples import RuleCounts, RuleExample, RuleExplanation
+from turnetl.noise import NoiseRule, RulesReport
+from turnetl.views.nodes import (
+    Column,
+    Frame,
+    LineRange,
+    Lines,
+    Node,
+    Table,
+    View,
+    counted,
+    line,
+    numbers,
+    unwrapped,
+)
 from turnetl.views.parse import removed_files
 
 _COLUMNS = (
@@ -59,3 +73,76 @@ def _summary(report: FilterReport) -> str:
     if all(group.unchanged for group in report.groups):
         parts.insert(0, "nothing new")
     return "; ".join(parts)
+
+
+_LONGEST = 150
+"""Characters of a prompt or a response that are printed."""
+_EMPTY = "(empty)"
+
+
+def rules_view(report: RulesReport) -> View:
+    columns = (
+        *(Column(name, is_wrapped=False) for name in ("rule", "active")),
+        Column("description"),
+    )
+    rows = [
+        (listed.rule.name, "yes" if listed.active else "no", listed.rule.description)
+        for listed in report.rules
+    ]
+    hint = "`turnetl filter --explain RULE` shows what a rule marks"
+    return [Table(columns, rows, Frame.HEAD), hint]
+
+
+def rule_view(explanation: RuleExplanation) -> View:
+    rule = explanation.rule
+    head = f"{_title(rule)}: {_state(explanation)}\n{rule.description}"
+    if not explanation.turns:
+        return [head, _no_match(explanation)]
+    examples = (node for example in explanation.examples for node in _example(example))
+    return [head, _group_table(explanation), *examples]
+
+
+def _title(rule: NoiseRule) -> str:
+    return f"{rule.name} (your own)" if rule.is_own else f"{rule.name}, version {rule.version}"
+
+
+def _state(explanation: RuleExplanation) -> str:
+    if explanation.active:
+        return "active; it marks these turns"
+    if explanation.rule.enabled_by_default:
+        return "disabled in this run or in the settings; it would mark these turns"
+    return f"inactive; with --enable-rule {explanation.rule.name} it would mark these turns"
+
+
+def _no_match(explanation: RuleExplanation) -> str:
+    if not explanation.groups:
+        return "no turns yet: run `turnetl parse ARCHIVES`"
+    return f"it matches nothing in {plural(len(explanation.groups), 'group')}"
+
+
+def _group_table(explanation: RuleExplanation) -> Table:
+    groups = [group for group in explanation.groups if group.turns]
+    rows: list[tuple[str, ...]] = [(group.group, *_rule_cells(group)) for group in groups]
+    if len(groups) > 1:
+        rows += [(), (plural(len(groups), "group"), *_rule_cells(explanation))]
+    columns = (Column("group"), *numbers("turns matched", "turns marked", "chars"))
+    return Table(columns, rows, Frame.HEAD)
+
+
+def _rule_cells(counts: RuleCounts | RuleExplanation) -> tuple[str, ...]:
+    return counted((counts.turns, counts.attributed, counts.chars))
+
+
+def _example(example: RuleExample) -> Iterator[Node]:
+    started = example.started_at
+    time = f"{started:%Y-%m-%d %H:%M}" if started is not None else "no time"
+    yield f"{time}  {example.group}  session {example.session_id}"
+    place = LineRange(example.archive, example.first_line, example.last_line)
+    yield unwrapped("  ", place)
+    prompt, response = _excerpt(example.prompt), _excerpt(example.response)
+    yield Lines([f"user: {prompt}", f"assistant: {response}", ""], indent=2)
+
+
+def _excerpt(text: str) -> str:
+    excerpt = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
+    return excerpt or _EMPTY

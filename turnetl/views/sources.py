@@ -1,4 +1,4 @@
-"""Where the agents of a machine keep archives, what is new, and what will be deleted."""
+"""Where the agents of a machine keep archives, and in which formats turnetl reads them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -6,6 +6,8 @@ from pathlib import Path
 
 from turnetl.agent_sources import ArchiveState, FoundArchive, Source, SourcesReport
 from turnetl.base.text import plural
+from turnetl.formats import Format, FormatsReport
+from turnetl.formats.registry import RECORDED
 from turnetl.views.nodes import (
     Caption,
     Column,
@@ -159,3 +161,21 @@ def _line(archive: FoundArchive, now: datetime, home: Path) -> Line:
 def _shown(path: Path, home: Path) -> str:
     """Return a path as the user may give it to a command of a shell."""
     return str(Path("~", path.relative_to(home))) if path.is_relative_to(home) else str(path)
+
+
+def formats_view(report: FormatsReport) -> View:
+    columns = (
+        Column("format", is_wrapped=False),
+        Column("written by"),
+        Column("versions\nseen"),
+        Column("not recorded"),
+    )
+    rows = [(one.name, one.title, one.versions, not_recorded(one)) for one in report.formats]
+    rest = f"read is all else of: prompts, {', '.join(RECORDED)}"
+    return [Table(columns, rows), Caption(rest)]
+
+
+def not_recorded(format_: Format) -> str:
+    """Return what the agent does not record, in words; empty if it records everything."""
+    missing = ", ".join(format_.not_recorded)
+    return "; ".join(part for part in (missing, format_.note) if part)

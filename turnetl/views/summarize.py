@@ -1,7 +1,8 @@
-"""Deferred summaries: how many were written, or would be."""
+"""Deferred summaries, and communities: how many were written, or would be."""
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
+from turnetl.ingestion.community_build import CommunityReport, GroupCommunities
 from turnetl.ingestion.ingest_report import error_messages
 from turnetl.ingestion.summarize_report import (
     ALIKE,
@@ -11,7 +12,7 @@ from turnetl.ingestion.summarize_report import (
 )
 from turnetl.views import costs
 from turnetl.views.index import EMPTY_GRAPH
-from turnetl.views.nodes import Caption, Column, Table, View, numbers
+from turnetl.views.nodes import Caption, Column, Table, View, counted, numbers
 
 
 def view(report: SummarizeReport) -> View:
@@ -84,3 +85,47 @@ def _summary(report: SummarizeReport) -> str:
     if report.model is None:
         return summaries
     return f"{summaries}; {report.model}: {costs.used(report.usage)}"
+
+
+def communities_view(report: CommunityReport) -> View:
+    """Return a row per group, and what names and summarises the communities."""
+    if not report.groups:
+        return [EMPTY_GRAPH]
+    headers = ("kept", "to write", "to remove") if report.is_dry_run else _COMMUNITY_COLUMNS
+    rows = [(group.group, *counted(_community_counts(report, group))) for group in report.groups]
+    return [
+        Table((Column("group"), *numbers(*headers)), rows),
+        Caption(_communities_summary(report)),
+    ]
+
+
+def communities_messages(report: CommunityReport) -> list[str]:
+    lines = error_messages(report.groups)
+    if report.is_out_of_time:
+        count = plural(report.missing, "community", "communities")
+        lines.append(f"the time is up, {count} missing: the same command continues")
+    if report.by_rules:
+        count = plural(report.by_rules, "community", "communities")
+        lines.append(f"the model described {count} not or wrongly: rules did")
+    return lines
+
+
+def communities_exit_code(report: CommunityReport) -> int:
+    codes = (group.exit_code for group in report.groups if group.exit_code)
+    return next(codes, ExitCode.STOPPED if report.is_out_of_time else ExitCode.DONE)
+
+
+_COMMUNITY_COLUMNS = ("kept", "written", "removed", "missing")
+
+
+def _community_counts(report: CommunityReport, group: GroupCommunities) -> tuple[int, ...]:
+    if report.is_dry_run:
+        return group.kept, group.to_write, group.to_remove
+    return group.kept, group.written, group.removed, group.to_write - group.written
+
+
+def _communities_summary(report: CommunityReport) -> str:
+    if report.model is None:
+        return "named and summarised by rules, without requests"
+    about = "about " if report.is_dry_run else ""
+    return f"{report.model}: {about}{costs.used(report.usage)}"

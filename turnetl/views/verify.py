@@ -1,13 +1,26 @@
-"""A verification: what was found in each group, and what to do about it."""
+"""A verification: what was found in each group, and what to do. The upgrade of a graph file."""
 
 from collections.abc import Iterator
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.graph.group_repair import repair_sentence
+from turnetl.graph.upgrade_report import GraphUpgrade
 from turnetl.verification.check import Check
 from turnetl.verification.verify_report import Finding, GroupVerification, VerifyReport
-from turnetl.views.nodes import Caption, Line, Lines, Node, View, limited, line, section
+from turnetl.views.nodes import (
+    Caption,
+    Column,
+    Line,
+    Lines,
+    Node,
+    Table,
+    View,
+    limited,
+    line,
+    numbers,
+    section,
+)
 
 NOT_CONFIRMED = "nothing was repaired: confirm it on a terminal, or add --yes"
 _REPAIRS = 20
@@ -126,3 +139,28 @@ def _summary(report: VerifyReport) -> str:
     size = f"{report.table_bytes / 1e6:,.1f} MB"
     tables = f"{plural(report.tables, 'table')} read completely ({size}); " if report.tables else ""
     return f"{repaired}{tables}{groups}, {turns}: {wrong}{index}"
+
+
+def upgrade_view(report: GraphUpgrade) -> View:
+    if report.previous_version is None:
+        return [
+            f"graph `{report.graph}` has storage version {report.storage_version}: nothing to do"
+        ]
+    rows = [(table, f"{count:,}") for table, count in report.tables.items() if count]
+    total = sum(report.tables.values())
+    text = (
+        f"graph `{report.graph}`: {plural(total, 'row')} carried over from storage version "
+        f"{report.previous_version} to {report.storage_version}\nthe old file stays as "
+        f"`{report.kept}`, its logs beside it; delete them when you need no way back"
+    )
+    return [Table((Column("table"), *numbers("rows")), rows), text]
+
+
+def upgrade_messages(report: GraphUpgrade) -> list[str]:
+    if not report.is_log_cut:
+        return []
+    text = (
+        "the log of the old file ended in an incomplete transaction, as after a kill: it is left "
+        "out; turns committed before it are in the graph, ingest again to commit the rest"
+    )
+    return [text]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         is_built_in,
         is_remote,
         open_chosen_embedder,
-        store,
     )
     from turnetl.wiring.extraction import (
         check_model,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         model_extractor,
         recipe,
     )
+    from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
         check_index,
         graph_state,
@@ -48,7 +48,14 @@ if TYPE_CHECKING:
         redactor,
         user_name,
     )
-    from turnetl.wiring.tables import archive_files, lake, lake_in, machine_name, this_machine
-    from turnetl.wiring.template_files import templates, thesaurus
+    from turnetl.wiring.tables import (
+        archive_files,
+        lake,
+        lake_in,
+        machine_name,
+        templates,
+        thesaurus,
+        this_machine,
+    )
 
 __getattr__ = lazy_exports(__name__)

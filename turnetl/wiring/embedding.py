@@ -1,4 +1,4 @@
-"""The graph that the settings name, and the embedder of its texts."""
+"""The embedder that the settings name."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,38 +9,14 @@ from pydantic import ValidationError
 
 from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.base.graph_model import GroupProfile
-from turnetl.graph import open as graphs
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, Embedder, open_embedder
 from turnetl.settings import Settings
-from turnetl.settings.credentials import check_key_encrypted, check_password_encrypted
+from turnetl.settings.credentials import check_key_encrypted
 from turnetl.settings.sections import EmbedderSettings
 
 if TYPE_CHECKING:  # a search of a current index by the built-in embedder does without these
-    from turnetl.graph.port import GraphStore
     from turnetl.llm.meter import Meter
     from turnetl.llm.retry import RetryPolicy
-
-
-@asynccontextmanager
-async def store(
-    settings: Settings, *, write: bool, wait: bool = True
-) -> "AsyncIterator[GraphStore]":
-    """Open the graph, and close it afterwards. No other machine gets the password unencrypted."""
-    graphs.check_url(settings.graph_url)
-    check_password_encrypted(settings)
-    password = settings.graph_password
-    graph = await graphs.open_graph(
-        settings.graph_url,
-        user=settings.graph_user,
-        password=password.get_secret_value() if password else "",
-        write=write,
-        wait=wait,
-        timeout_seconds=settings.graph_timeout_seconds,
-    )
-    try:
-        yield graph
-    finally:
-        await graph.close()
 
 
 _MODEL_CACHE = Path(".cache", "turnetl", "models")

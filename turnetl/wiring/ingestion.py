@@ -10,7 +10,7 @@ from turnetl.graph import open as graphs
 from turnetl.settings import Settings
 from turnetl.settings.credentials import check_password_encrypted
 from turnetl.wiring import extraction, noise_filters
-from turnetl.wiring.embedding import store
+from turnetl.wiring.graph import store
 from turnetl.wiring.tables import lake
 
 if TYPE_CHECKING:  # a run without new turns does without these
