@@ -17,7 +17,10 @@ import argparse
 import asyncio
 import csv
 import json
+import os
 import resource
+import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -69,10 +72,51 @@ def main() -> None:
     if real_archives.ARCHIVES.is_dir():
         with nullcontext(given.lake) if given.lake else tempfile.TemporaryDirectory() as folder:
             asyncio.run(relevance(Settings(lake=Path(folder))))
+    first_recall()
     if not given.relevance:
         sys.argv[1:] = rest
         heading = f"{'':8}{'p50':>8}{'p95':>8}{'CPU p50':>9}  ms"
         measure_sizes(__doc__, SIZES, heading, OPEN, measure)
+
+
+def first_recall() -> None:
+    """Print commands and seconds from a new home folder to what an agent is told first."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        shutil.copytree(real_archives.SAMPLES, home / ".claude" / "projects" / "samples")
+        environment = {"HOME": folder, "PATH": os.defpath}
+        started = time.perf_counter()
+        program = str(Path(sys.executable).with_name("turnetl"))
+        for words in (
+            ("backfill", str(home / ".claude" / "projects")),
+            ("install", "claude-code", "--hooks", "--yes"),
+        ):
+            subprocess.run(
+                [program, *words], env=environment, cwd=home, check=True, capture_output=True
+            )
+            print(f"{time.perf_counter() - started:6.1f} s  turnetl {words[0]}")
+        hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
+        command = hooks["SessionStart"][0]["hooks"][0]["command"]
+        given = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "new"}
+        given |= {"transcript_path": "", "cwd": "/home/dev/bookshop"}
+        answer = subprocess.run(
+            shlex.split(command),
+            input=json.dumps(given),
+            env=environment,
+            cwd=home,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        told = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
+        print(f"{time.perf_counter() - started:6.1f} s  Claude Code is told {len(told)} characters")
+        server = json.loads((home / ".claude.json").read_text())["mcpServers"]["turnetl"]
+        words = ["env", f"HOME={folder}", server["command"], *server["args"]]
+        with closing(Server(command=words)) as asked:
+            found = asked.call("search", {"query": "why SQLite's FTS5 instead of Meilisearch"})
+        print(
+            f"{time.perf_counter() - started:6.1f} s  a client finds {len(found.text)} characters"
+        )
 
 
 def measure(_graph: MultipliedGraph, _size: int, lake: Path) -> Iterator[float]:

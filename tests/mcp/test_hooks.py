@@ -160,6 +160,19 @@ def test_a_session_that_is_compacted_gets_its_own_outcome(home: Path) -> None:
     assert _call(home, CLAUDE, HookMoment.COMPACT, session_id="s9") == ""
 
 
+def test_a_compacted_session_is_told_from_its_own_archive_before_any_backfill(
+    tmp_path: Path,
+) -> None:
+    rows = conversation("Split the invoice service", "Add a retry to the mailer", at=NOW)
+    transcript = str(write_archive(tmp_path / "t.jsonl", rows))
+    output = _call(tmp_path, CLAUDE, HookMoment.COMPACT, transcript_path=transcript)
+    text = _context(CLAUDE, HookMoment.COMPACT, output)
+    assert text.index("Add a retry to the mailer") < text.index("Split the invoice service")
+    assert estimate_tokens(text) <= START_TOKENS
+    gone = str(tmp_path / "gone.jsonl")
+    assert _call(tmp_path, CLAUDE, HookMoment.COMPACT, transcript_path=gone) == ""
+
+
 def test_an_open_server_answers_a_hook(home: Path) -> None:
     lake = str(home / ".turnetl" / "lake")
     server = subprocess.Popen(

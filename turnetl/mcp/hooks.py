@@ -7,20 +7,24 @@ of the session's working directory are quoted, unless all are asked for.
 import asyncio
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing as closed
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turnetl import wiring
+from turnetl import formats, wiring
 from turnetl.base import ids
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.model import GroupId
+from turnetl.base.private_files import NotReadable, read_regular
 from turnetl.base.projects import project
 from turnetl.base.terms import Tokenizer
 from turnetl.base.text import HISTORY_MARK, format_minute, one_line
+from turnetl.episode_text.conversation import closing
 from turnetl.episode_text.retelling import importance
+from turnetl.formats.kit.counts import TooManyRows
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.install.agents import HookMoment
@@ -47,6 +51,8 @@ _FOUND = 2
 """Turns that a prompt may be answered with."""
 _STATEMENT = 60
 """Tokens of a statement, at most."""
+_MAX_TRANSCRIPT = 64_000_000
+"""Bytes."""
 _CHARS = 300
 MIN_WORDS = 3
 """Words of a prompt that name a subject; with fewer, any turn matches."""
@@ -62,6 +68,8 @@ _NONCE_BYTES = 8
 
 def answer_alone(call: HookCall) -> str:
     """Return what a hook says, from an index that is opened for it; "" without an index."""
+    if text := session_so_far(call):
+        return text
     config = Path(call.config) if call.config else None
     settings = load_settings(config, lake=call.lake or None, graph=call.graph or None)
     if not wiring.has_index(settings) or _may_cost(call, remote=wiring.is_remote(settings)):
@@ -69,7 +77,7 @@ def answer_alone(call: HookCall) -> str:
 
     async def answered() -> str:
         async with wiring.embedder(settings) as embedder:
-            with closing(wiring.search_index(settings, embedder)) as index:
+            with closed(wiring.search_index(settings, embedder)) as index:
                 return await hook_answer(OpenIndex(index, embedder), call)
 
     return asyncio.run(answered())
@@ -77,6 +85,8 @@ def answer_alone(call: HookCall) -> str:
 
 async def answer_beside(reader: "IndexReader", call: HookCall) -> str:
     """Return what a hook says, from the index that a server has open."""
+    if text := session_so_far(call):
+        return text
     if _may_cost(call, remote=wiring.is_remote(reader.settings)):
         return ""
     return (await reader.read(lambda opened: hook_answer(opened, call))).value
@@ -85,6 +95,29 @@ async def answer_beside(reader: "IndexReader", call: HookCall) -> str:
 def _may_cost(call: HookCall, *, remote: bool) -> bool:
     """Return whether an embedder on a server would get a prompt that nobody sent to it."""
     return remote and call.moment is HookMoment.PROMPT
+
+
+def session_so_far(call: HookCall) -> str:
+    """Return what was asked and done in a session that was compacted, from its own archive.
+
+    The index knows only what a backfill has read, which is rarely the present session. "" without a
+    readable archive, and at another moment.
+    """
+    if call.moment is not HookMoment.COMPACT or not call.transcript:
+        return ""
+    with suppress(NotReadable, TooManyRows):
+        content = read_regular(Path(call.transcript), _MAX_TRANSCRIPT)
+        if (found := formats.sniff(content)) is not None:
+            turns = [turn for turn in found.read(content).turns if turn.user_text][-_LISTED:]
+            lines = [
+                f"- {format_minute(turn.started_at)} {_shown(turn.user_text)} → "
+                f"{_shown(closing(turn.assistant_texts[-1]).outcome)}"
+                for turn in turns
+                if turn.assistant_texts
+            ]
+            # The last ones matter most, if not all fit.
+            return _block([*lines[::-1]], call, START_TOKENS)
+    return ""
 
 
 async def hook_answer(opened: OpenIndex, call: HookCall) -> str:
