@@ -175,16 +175,15 @@ def test_a_compacted_session_is_told_from_its_own_archive_before_any_backfill(
 
 def test_an_open_server_answers_a_hook(home: Path) -> None:
     lake = str(home / ".turnetl" / "lake")
-    server = subprocess.Popen(
+    with subprocess.Popen(
         command_line("mcp", "--lake", lake),
         cwd=home,
         env=clean_environment(home),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-    )
-    assert server.stdin is not None
-    assert server.stdout is not None
-    try:
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
         # It serves hooks before it answers the first message.
         server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
         server.stdin.flush()
@@ -196,9 +195,7 @@ def test_an_open_server_answers_a_hook(home: Path) -> None:
             connection.sendall(call.encode())
             with connection.makefile("rb") as received:
                 assert "bankers rounding" in json.loads(received.readline())
-    finally:
         server.stdin.close()
-        server.wait()
     assert not socket.exists()
 
 
