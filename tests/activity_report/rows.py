@@ -1,11 +1,13 @@
 """Rows of a report, and a complete report."""
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from tests.builders import GROUP, START
+from turnetl.activity_report import model
 from turnetl.activity_report.contents import contents
 from turnetl.activity_report.model import (
     ActivityReport,
@@ -33,6 +35,8 @@ from turnetl.activity_report.model import (
 from turnetl.activity_report.turns import ROWS
 from turnetl.activity_report.usage import SUBAGENTS, agent_usage
 from turnetl.base.model import Usage
+
+T = TypeVar("T")
 
 
 def row(native: str = "t1", **fields: Any) -> dict[str, Any]:
@@ -148,4 +152,73 @@ def _knowledge(
         labels=Listed((EntitiesOfLabel(text, Listed((entity,), 4)),), 3),
         errors=Listed((ReportedError(text, text, 2, (solved, unsolved)),), 5),
         open_problems=Listed((fact,), 6),
+    )
+
+
+USUAL_TEXT = (
+    "Keep prices in cents, because sums of floats are wrong (`tests/test_cart.py` failed with "
+    "`assert 0.30000000000000004 == 0.3`)"
+)
+
+
+def largest_report() -> ActivityReport:
+    """Return a report whose lists are at their bounds, with texts of a usual length."""
+    report = full_report(USUAL_TEXT)
+    usage, cost, pending = report.usage, report.own_cost, report.pending
+    project = replace(report.contents.projects.items[0], group="bookshop")
+    counts = replace(usage.total, name="claude-opus")
+    return replace(
+        report,
+        contents=replace(report.contents, projects=_many(project, model.PROJECTS)),
+        timeline=_largest_timeline(report.timeline),
+        knowledge=_largest_knowledge(report.knowledge),
+        noise=report.noise[:1] * 20,
+        usage=replace(
+            usage,
+            by_model=_many(counts, model.MODELS),
+            by_project=_many(counts, model.PROJECTS),
+            by_format=(counts,) * 20,
+        ),
+        own_cost=replace(
+            cost,
+            by_prompt=cost.by_prompt * 8,
+            by_group=cost.by_group * model.PROJECTS,
+            runs=_many(cost.runs.items[0], model.RUNS),
+        ),
+        pending=replace(
+            pending,
+            quarantined=_many(pending.quarantined.items[0], model.QUARANTINED),
+            gaps=pending.gaps * 6,
+            stale=pending.stale * 6,
+            stale_parts=pending.stale_parts * 6,
+            missing_archives=_many(USUAL_TEXT, model.ARCHIVES),
+        ),
+    )
+
+
+def _many(one: T, count: int) -> Listed[T]:
+    return Listed((one,) * count, 10 * count)
+
+
+def _largest_timeline(found: ReportTimeline) -> ReportTimeline:
+    (day,) = found.days
+    (session,) = day.sessions
+    turns = model.TIMELINE_TURNS // 50
+    days = (replace(day, sessions=(replace(session, turns=session.turns * turns),) * 10),) * 5
+    return replace(found, days=days, shown=model.TIMELINE_TURNS, total=100_000)
+
+
+def _largest_knowledge(found: Knowledge | None) -> Knowledge:
+    assert found is not None
+    label, error = found.labels.items[0], found.errors.items[0]
+    history = replace(
+        label.entities.items[0], facts=_many(found.decisions.items[0], model.ENTITY_FACTS)
+    )
+    label = replace(label, entities=_many(history, model.ENTITIES))
+    return replace(
+        found,
+        decisions=_many(found.decisions.items[0], model.DECISIONS),
+        labels=_many(label, model.LABELS),
+        errors=_many(error, model.ERRORS),
+        open_problems=_many(found.open_problems.items[0], model.OPEN_PROBLEMS),
     )

@@ -5,8 +5,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-WIDTHS = (360, 768, 1280)
-"""Of a phone, a tablet and a screen, in CSS pixels."""
+WIDTHS = (360, 768, 1280, 1600)
+"""Of a phone, a tablet and two screens, in CSS pixels."""
 HEIGHT = 900
 LONG = "a_name_of_a_file_without_any_place_to_break_it" * 8
 """A text that no browser breaks by itself."""
@@ -19,9 +19,10 @@ axe.run({resultTypes: ['violations']})
 _AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
-def open_all(page: Page) -> None:
-    """Open what is folded, as a reader would."""
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+def open_all(page: Page, within: str = "body") -> None:
+    """Open what is folded in these elements, as a reader would."""
+    folded = f"document.querySelectorAll('{within} details')"
+    page.evaluate(f"{folded}.forEach(one => {{ one.open = true; }})")
 
 
 def tags(page: Page) -> list[str]:
@@ -43,6 +44,12 @@ def serious_violations(page: Page) -> list[str]:
         for found in result["violations"]
         if found["impact"] in _SERIOUS
     ]
+
+
+def height(page: Page) -> int:
+    """Return the height of the whole page, in CSS pixels."""
+    pixels: int = page.evaluate("document.documentElement.scrollHeight")
+    return pixels
 
 
 def overflow(page: Page) -> int:

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.activity_report.rows import full_report
+from tests.activity_report.rows import full_report, largest_report
 from tests.browser.page_checks import (
     HEIGHT,
     LONG,
     WIDTHS,
+    height,
     open_all,
     overflow,
     serious_violations,
@@ -21,6 +22,9 @@ from tests.html.test_pages import HOSTILE
 from turnetl.report_pages.activity_page import activity_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
+
+MOST_PIXELS = 12_000
+"""Of the height of a report with nothing unfolded, 1,280 pixels wide."""
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +71,18 @@ def test_names_of_any_length_do_not_make_the_report_wider(
     assert overflow(page) == 0
 
 
+def test_the_largest_report_is_a_few_screens_high_until_something_is_opened(
+    page: Page, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(activity_page(largest_report()), encoding="utf-8")
+    page.set_viewport_size({"width": 1280, "height": HEIGHT})
+    page.goto(path.as_uri())
+    assert height(page) <= MOST_PIXELS
+    open_all(page)
+    assert height(page) > MOST_PIXELS
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_browser_reads_the_same_tags_whatever_the_texts_are(
     page: Page, tmp_path: Path, text: str
@@ -83,9 +99,9 @@ def test_the_report_can_be_used_with_the_keyboard_only(samples: Path, page: Page
     page.keyboard.press("Tab")
     focused = "document.activeElement.closest('main') !== null"
     assert page.evaluate(focused)
-    folded = page.locator("summary", has_text="bookshop: 6 weeks")
-    folded.focus()
-    page.keyboard.press("Enter")
+    for name in ("Weeks of each project", "bookshop: 6 weeks"):
+        page.locator("summary", has_text=name).focus()
+        page.keyboard.press("Enter")
     expect(
         page.get_by_role("cell", name="2026-W10")
         .or_(page.get_by_role("rowheader", name="2026-W10"))
@@ -95,8 +111,10 @@ def test_the_report_can_be_used_with_the_keyboard_only(samples: Path, page: Page
 
 def test_the_title_of_a_turn_leads_to_its_archive_line(samples: Path, page: Page) -> None:
     page.goto(samples.as_uri())
+    open_all(page, "[aria-labelledby=timeline]")
     page.get_by_role("link", name="the accountant needs the orders").first.click()
     target = page.locator(":target")
+    expect(target).to_be_visible()
     expect(target).to_contain_text("2026-05-05-export.jsonl:4")
     expect(target.get_by_role("link")).to_have_attribute(
         "href", (SAMPLES / "bookshop" / "2026-05-05-export.jsonl").as_uri()

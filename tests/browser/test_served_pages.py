@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.page_checks import HEIGHT, WIDTHS, overflow, serious_violations
+from tests.browser.page_checks import HEIGHT, WIDTHS, open_all, overflow, serious_violations
 from tests.cli.command import SAMPLES, turnetl_process
 from tests.web.serving_process import ServingProcess, serving_process
 
@@ -20,7 +20,7 @@ ADDRESSES = (
     *("./", "search", "search?q=checkout+price", "search?q=x&since=soon&file=y", "timeline"),
     *("turn?id=66185fa7", f"session?id={SESSION}", "entity?name=KeyError%3A+%27price%27"),
     *("file?path=src%2Fbookshop%2Fcart.py", "fix?q=KeyError", "fact?id=0b33349d", "nowhere"),
-    *("lines?id=66185fa7", "fix", "report"),
+    *("lines?id=66185fa7", "fix", "report", "project?group=bookshop"),
 )
 
 
@@ -53,6 +53,7 @@ def test_a_search_is_filtered_by_project_and_time_and_a_hit_is_opened(entered: P
     expect(entered.get_by_role("link", name=PROMPT)).to_be_visible()
     # Before the script has run, a filter waits for its button.
     entered.wait_for_load_state()
+    entered.get_by_text("Filters").click()
     address = entered.url
     entered.get_by_label("Project").select_option("shoebox")
     expect(entered.get_by_role("link", name=PROMPT)).to_have_count(0)
@@ -77,6 +78,7 @@ def test_a_filter_whose_response_does_not_arrive_opens_its_page(
     expect(entered.get_by_role("link", name=PROMPT)).to_be_visible()
     # Before the script has run, a filter waits for its button.
     entered.wait_for_load_state()
+    entered.get_by_text("Filters").click()
     entered.evaluate(f"() => {{ {failing} = () => Promise.reject(new TypeError('stopped')) }}")
     entered.get_by_label("Project").select_option("shoebox")
     expect(entered.get_by_role("link", name=PROMPT)).to_have_count(0)
@@ -115,11 +117,12 @@ def test_the_resume_command_is_copied(entered: Page) -> None:
 
 def test_the_steps_of_a_turn_open_with_the_keyboard(entered: Page) -> None:
     entered.goto(entered.url + "turn?id=66185fa7")
-    step = entered.locator("details").first
-    step.locator("summary").focus()
-    entered.keyboard.press("Enter")
-    expect(step).to_have_attribute("open", "")
-    expect(step.locator("pre").first).to_be_visible()
+    steps = entered.locator("details", has_text="steps").first
+    for folded in (steps, steps.locator("details").first):
+        folded.locator("summary").first.focus()
+        entered.keyboard.press("Enter")
+        expect(folded).to_have_attribute("open", "")
+    expect(steps.locator("pre").first).to_be_visible()
 
 
 def test_all_of_it_works_without_javascript(serving: ServingProcess, chromium: Browser) -> None:
@@ -128,6 +131,7 @@ def test_all_of_it_works_without_javascript(serving: ServingProcess, chromium: B
     page.goto(serving.url)
     page.get_by_label("Search all turns").fill("tests fail")
     page.get_by_role("button", name="Search").click()
+    page.get_by_text("Filters").click()
     page.get_by_label("Project").select_option("bookshop")
     page.get_by_label("Until").fill("2026-03")
     page.get_by_role("button", name="Search").click()
@@ -165,8 +169,25 @@ def test_a_page_is_accessible_in_light_and_dark_and_fits_every_width(
         context = chromium.new_context(storage_state=cookies, color_scheme=scheme)
         page = context.new_page()
         page.goto(entered.url + address)
+        open_all(page)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": HEIGHT})
             assert overflow(page) == 0, width
         assert serious_violations(page) == []
         context.close()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_page_fits_the_window_of_a_phone_with_fonts_twice_as_large(
+    address: str, entered: Page
+) -> None:
+    # As the setting of a browser does; the policy of a page allows no style of others.
+    session = entered.context.new_cdp_session(entered)
+    session.send("Page.enable")
+    session.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
+    entered.set_viewport_size({"width": 390, "height": HEIGHT})
+    entered.goto(entered.url + address)
+    size = entered.evaluate("getComputedStyle(document.documentElement).fontSize")
+    assert size == "32px"
+    open_all(entered)
+    assert overflow(entered) == 0

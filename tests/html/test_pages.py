@@ -12,7 +12,14 @@ from jinja2 import DictLoader, UndefinedError
 from tests.html.html_parsing import ParsedPage
 from turnetl.html import pages
 from turnetl.html.charts import Series, column_chart, share
-from turnetl.html.references import FactReference, TurnReference, file_href, source_lines
+from turnetl.html.references import (
+    FactReference,
+    TurnReference,
+    file_href,
+    group_note,
+    shown_path,
+    source_lines,
+)
 
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 HOSTILE = (
@@ -108,6 +115,56 @@ def test_numbers_have_separators() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("run `a < b` now", "run <code>a &lt; b</code> now"),
+        ("`<script>` and `x`", "<code>&lt;script&gt;</code> and <code>x</code>"),
+        ("```sh\nls\n```", "```sh\nls\n```"),
+        ("a ` b", "a ` b"),
+        ("``", "``"),
+        ("`a\nb`", "`a\nb`"),
+    ],
+)
+def test_what_a_text_quotes_in_backticks_is_code_and_escaped(text: str, shown: str) -> None:
+    assert pages.with_code(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/home/ann/work/a.py", "~/work/a.py"),
+        ("/Users/ann/a.py", "~/a.py"),
+        ("~/a.py", "~/a.py"),
+        (r"C:\Users\ann\a.py", "~/a.py"),
+        ("/srv/a.py", "/srv/a.py"),
+        ("home/ann/a.py", "home/ann/a.py"),
+        ("src/a.py", "src/a.py"),
+        ("", ""),
+    ],
+)
+def test_a_path_in_a_home_folder_is_shown_relative_to_it(path: str, shown: str) -> None:
+    assert shown_path(path) == shown
+
+
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        ("no_project", "name no folder"),
+        ("home", "home folder itself"),
+        ("tmp", "temporary"),
+        ("59b923df4d", "a digest"),
+        ("project_1f2e3d4c", "ends in a digest"),
+        ("shop", ""),
+        ("facade", ""),
+    ],
+)
+def test_a_group_whose_id_is_no_name_is_explained(group: str, words: str) -> None:
+    note = group_note(group)
+    assert words in note
+    assert bool(words) == bool(note)
+
+
+@pytest.mark.parametrize(
     ("path", "href"),
     [
         ("/home/me/a b.jsonl", "file:///home/me/a%20b.jsonl"),
@@ -176,8 +233,9 @@ def check_page(text: str) -> None:
 
 
 def shape(rendered: str) -> list[tuple[str, list[str]]]:
-    """The tags with the names of their attributes."""
-    return [(tag, sorted(found)) for tag, found in ParsedPage(rendered).tags]
+    """The tags with the names of their attributes, but for what a text quotes in backticks."""
+    tags = [(tag, sorted(found)) for tag, found in ParsedPage(rendered).tags]
+    return [one for one in tags if one != ("code", [])]
 
 
 def page(text: str) -> str:

@@ -28,7 +28,7 @@ from turnetl.web import forms
 from turnetl.web.access import DIRECTIVES
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.routes.entities import EntityPage, FactPage, FixPage
-from turnetl.web.routes.overview import OverviewPage
+from turnetl.web.routes.overview import OverviewPage, ProjectPage
 from turnetl.web.routes.references import ChoicesPage
 from turnetl.web.routes.search import SearchPage
 from turnetl.web.routes.turns import LinesPage, SessionPage, TimelinePage, TurnPage
@@ -36,6 +36,7 @@ from turnetl.web.routes.turns import LinesPage, SessionPage, TimelinePage, TurnP
 ENVIRONMENT = environment([PackageLoader("turnetl.web")])
 VIEWS: dict[str, type] = {
     "overview.html": OverviewPage,
+    "project.html": ProjectPage,
     "search.html": SearchPage,
     "timeline.html": TimelinePage,
     "fix.html": FixPage,
@@ -46,11 +47,13 @@ VIEWS: dict[str, type] = {
     "lines.html": LinesPage,
     "choices.html": ChoicesPage,
 }
-ADDRESSES = frozenset({"href", "previous", "next", "timeline", "fixes"})
+ADDRESSES = frozenset(
+    {*("href", "previous", "next", "timeline", "fixes", "errors", "search", "more")}
+)
 """Fields with the address of a page, which `links` makes."""
 TAGS = frozenset({
-    "a", "blockquote", "body", "br", "button", "caption", "code", "dd", "del", "details", "div",
-    "dl", "dt", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "head", "header",
+    "a", "aside", "blockquote", "body", "br", "button", "caption", "code", "dd", "del", "details",
+    "div", "dl", "dt", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "head", "header",
     "html", "input", "label", "li", "line", "main", "meta", "nav", "ol", "option", "p", "pre",
     "rect", "script", "section", "select", "span", "strong", "style", "summary", "svg", "table",
     "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
@@ -101,8 +104,12 @@ def rendered(template: str, view: Any, text: str) -> ParsedPage:
 
 
 def structure(page: ParsedPage) -> list[tuple[str, list[str]]]:
-    """Return the tags of a page with the names of their attributes."""
-    return [(tag, sorted(attributes)) for tag, attributes in page.tags]
+    """Return the tags of a page with the names of their attributes.
+
+    What a text quotes in backticks is code, and nothing else in it is a tag.
+    """
+    tags = [(tag, sorted(attributes)) for tag, attributes in page.tags]
+    return [one for one in tags if one != ("code", [])]
 
 
 @pytest.mark.full

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections import deque
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -13,7 +14,7 @@ from tests.cli.archives import conversation, tool_call, tool_result, write_archi
 from tests.cli.command import SAMPLES
 from tests.cli.test_assumed_time import MARCH
 from tests.html.html_parsing import ParsedPage
-from tests.web.visiting import Visitor, links, visiting
+from tests.web.visiting import NOW, Visitor, links, visiting
 from turnetl.web.access import MAX_QUERY
 
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
@@ -38,20 +39,77 @@ async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines
 ) -> None:
     page = await visitor.page("")
     found = links(page)
-    assert found["bookshop"] == "timeline?group=bookshop"
-    assert found["shoebox"] == "timeline?group=shoebox"
+    assert found["bookshop"] == "project?group=bookshop"
+    assert found["shoebox"] == "project?group=shoebox"
     newest = next(text for href, text in page.links if href.startswith("turn?"))
     assert newest.startswith("The accountant says refunds are missing")
     assert any(text.endswith("2026-05-05-export.jsonl:14") for _, text in page.links)
 
 
-async def test_the_first_page_shows_weeks_decisions_errors_and_entities(visitor: Visitor) -> None:
+async def test_the_first_page_shows_days_decisions_errors_and_entities(visitor: Visitor) -> None:
     page = await visitor.page("")
     assert "svg" in page.names()
-    assert "2026-W19" in page.text
+    assert "2026-05-05" in page.text
     assert links(page)[ERROR].startswith("entity?id=")
-    for heading in ("Last decisions", "Errors of most turns", "Entities of most turns", "File"):
+    headings = ("Decisions", "Built and fixed", "Open problems", "Activity", "Projects")
+    for heading in (*headings, "Errors of most turns", "Entities of most turns", "File"):
         assert heading in page.text
+
+
+async def test_the_first_page_says_which_week_it_shows_if_this_one_is_empty(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("")
+    assert "The last week with results, until 2026-05-05" in page.text
+    assert "This week" not in page.text
+
+
+@pytest.mark.full
+async def test_the_first_page_tells_what_was_decided_fixed_and_is_open_by_week(
+    tmp_path: Path,
+) -> None:
+    settings = turnetl.Settings(lake=tmp_path / "lake")
+    prompts = {2: "We decided to keep prices in cents", 20: "We decided to drop the old cart"}
+    for days, prompt in prompts.items():
+        at = NOW - timedelta(days=days)
+        rows = [
+            *conversation(prompt, session=f"s{days}", at=at),
+            tool_call(f"t{days}", "Bash", at, command="pytest -q"),
+            tool_result(f"o{days}", f"t{days}", "FAILED tests/test_a.py::test_a - KeyError", at),
+        ]
+        write_archive(tmp_path / "archives" / f"{days}.jsonl", rows)
+    await turnetl.backfill(tmp_path / "archives", settings)
+    async with visiting(settings) as visitor:
+        text = (await visitor.page("")).text
+    week, month = text.index("This week"), text.index("Earlier this month")
+    assert week < text.index("eep prices in cents") < month < text.index("rop the old cart")
+
+
+async def test_the_page_of_a_project_tells_what_holds_its_sessions_and_its_files(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("project", group="bookshop")
+    found = links(page)
+    assert found[CART].startswith("entity?id=")
+    assert found["All its turns"] == "timeline?group=bookshop"
+    assert len([href for href, _ in page.links if href.startswith("session?id=")]) > 3
+    for heading in ("Decisions", "Built and fixed", "Open problems", "Last sessions", "Activity"):
+        assert heading in page.text
+    assert "~/bookshop" in page.text
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([], "the page of a project needs its name"),
+        (["bookshop", "shoebox"], "the page of a project needs its name"),
+        (["nowhere"], "there is no group `nowhere`"),
+    ],
+)
+async def test_the_page_of_no_project_says_what_is_wrong(
+    groups: list[str], message: str, visitor: Visitor
+) -> None:
+    assert message in (await visitor.page("project", 404, group=groups)).text
 
 
 @pytest.mark.full
@@ -112,7 +170,7 @@ async def test_a_search_leads_to_the_turn_its_lines_its_files_and_its_project(
     found = links(page)
     assert found[TITLE].startswith(f"turn?id={TURN}")
     assert found[CART] == "file?path=src%2Fbookshop%2Fcart.py&group=bookshop"
-    assert found["bookshop"] == "timeline?group=bookshop"
+    assert found["bookshop"] == "project?group=bookshop"
     assert any(href.startswith(f"lines?id={TURN}") for href, _ in page.links)
 
 
@@ -285,7 +343,7 @@ async def test_a_file_is_found_by_its_path_in_any_checkout(visitor: Visitor) -> 
     for path in (CART, "/elsewhere/bookshop/src/bookshop/cart.py"):
         page = await visitor.page("file", path=path)
         assert f"{CART}" in page.text
-        assert re.search(r"\d+ facts in 2 turns, what holds first", page.text)
+        assert re.search(r"\d+ facts in 2 turns, newest first", page.text)
         assert links(page)["Its turns in the timeline"].startswith("timeline?file=src")
     missing = await visitor.page("file", 404, path="src/bookshop/crt.py")
     assert "there is no file `src/bookshop/crt.py`" in missing.text

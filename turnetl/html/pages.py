@@ -1,5 +1,6 @@
 """Rendered pages: every text is escaped, nothing is loaded, and only the own style applies."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -8,14 +9,16 @@ from hashlib import sha256
 from importlib.resources import files
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from turnetl.base.clock import encoded_time
 from turnetl.base.control_characters import displayed_text
+from turnetl.html.references import shown_path
 
 GENERATOR = '<meta name="generator" content="turnetl">'
 """Stands near the beginning of every page."""
 _PACKAGE = "turnetl.html"
+_CODE = re.compile(r"(?<!`)`([^`\n]{1,300})`(?!`)")
 _POLICY = {
     "default-src": "'none'",
     "base-uri": "'none'",
@@ -57,7 +60,14 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"minute": minute, "day": day, "count": count, "iso": encoded_time}
+    made.filters |= {
+        "minute": minute,
+        "day": day,
+        "count": count,
+        "iso": encoded_time,
+        "home": shown_path,
+        "code": with_code,
+    }
     return made
 
 
@@ -93,6 +103,16 @@ def day(time: datetime | None) -> str:
 def count(number: float) -> str:
     """Return a number with separators of thousands; a fraction has two digits."""
     return f"{number:,}" if isinstance(number, int) else f"{number:,.2f}"
+
+
+def with_code(text: str) -> Markup:
+    """Return the text with what it quotes in backticks as code, and all of it escaped."""
+    parts = _CODE.split(displayed_text(text))
+    shown = (
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
+    return Markup("").join(shown)
 
 
 def _displayed(value: object) -> object:

@@ -1,9 +1,12 @@
 """What the macros of `macros.html` show: turns, facts and the archive lines they come from."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PureWindowsPath
 from urllib.parse import quote
+
+from turnetl.parsing import projects
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,31 @@ class FactReference:
     ended_by: str = ""
     """Turn and text of what ended it."""
     later_turn_says: str = ""
+
+
+_GROUP_NOTES = {
+    projects.NO_PROJECT: "turns whose archives name no folder, such as exported chats",
+    projects.HOME: "work in the home folder itself, outside of any project",
+    projects.TEMPORARY: "work in temporary folders with random names",
+}
+_DIGEST = re.compile(r"[0-9a-f]{8,}")
+_ROOTED = re.compile(r"[/~\\]|[A-Za-z]:[/\\]")
+
+
+def group_note(group: str) -> str:
+    """Return what the id of a group means that is no name of a project; empty if it is one."""
+    if _DIGEST.fullmatch(group):
+        return "a folder whose name is a digest, such as a worktree or a redacted path"
+    if _DIGEST.fullmatch(group.rpartition("_")[2]):
+        return "it ends in a digest, because the name is long or has letters of another script"
+    return _GROUP_NOTES.get(group, "")
+
+
+def shown_path(path: str) -> str:
+    """Return a path as people read it: below the home folder of a user, it starts with `~`."""
+    if not _ROOTED.match(path):
+        return path
+    return projects.home_relative(projects.path_folders(path)) or path
 
 
 def source_lines(archive: str, first_line: int, last_line: int) -> SourceLines:

@@ -230,6 +230,11 @@ class Overview:
         stated = [StatedEntity(unpack(content, ENTITIES), turns) for content, turns, _ in rows]
         return stated, rows[0][-1] if rows else 0
 
+    def files(self, relations: Collection[str], limit: int) -> list[StatedEntity]:
+        """Return the files that facts with these relations are about, most turns first."""
+        rows = self._query(FILES, relations=_folded(relations), limit=limit)
+        return [StatedEntity(unpack(content, ENTITIES), turns) for content, turns in rows]
+
     def newest(
         self, relations: Collection[str], limit: int, *, valid_only: bool = False
     ) -> NewestFacts:
@@ -285,6 +290,19 @@ JOIN entities e ON e.key = f.target
 WHERE f.folded IN (SELECT value FROM json_each(:relations))
     AND +ft.turn IN (SELECT value FROM json_each(:keys))
 GROUP BY e.key ORDER BY turns DESC, max(t.started_at) DESC, e.uuid LIMIT :limit"""
+
+FILES = """
+WITH ends AS (
+    SELECT f.source AS entity, ft.turn FROM facts f JOIN fact_turns ft ON ft.fact = f.key
+    WHERE f.folded IN (SELECT value FROM json_each(:relations))
+        AND +ft.turn IN (SELECT value FROM json_each(:keys))
+    UNION
+    SELECT f.target, ft.turn FROM facts f JOIN fact_turns ft ON ft.fact = f.key
+    WHERE f.folded IN (SELECT value FROM json_each(:relations))
+        AND +ft.turn IN (SELECT value FROM json_each(:keys)))
+SELECT e.content, count(*) AS turns FROM ends JOIN entities e ON e.key = ends.entity
+WHERE e.key IN (SELECT entity FROM entity_labels WHERE folded = 'file')
+GROUP BY e.key ORDER BY turns DESC, e.name, e.uuid LIMIT :limit"""
 
 _NEWEST = """
 SELECT f.content, count(*) OVER ()

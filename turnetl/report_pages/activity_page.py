@@ -17,7 +17,13 @@ from turnetl.activity_report.model import (
 from turnetl.activity_report.personal import values_of
 from turnetl.base.text import format_cost, plural, size
 from turnetl.html import charts, pages
-from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
+from turnetl.html.references import (
+    FactReference,
+    SourceLines,
+    TurnReference,
+    file_href,
+    group_note,
+)
 from turnetl.report_pages.page_file import check_page, write_page
 from turnetl.retrieval.turn_summary import short_id
 from turnetl.views.nodes import View
@@ -88,6 +94,7 @@ def page_filters(
         "short": short_id,
         "split": token_split,
         "share": charts.share,
+        "note": group_note,
         "week_rows": _week_rows,
     }
 

@@ -3,22 +3,33 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
 
 from turnetl.activity_report.contents import Period, activity
-from turnetl.activity_report.model import Activity
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import Receipt
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
-from turnetl.base.relations import DECISIONS, FAILED_WITH
+from turnetl.base.relations import (
+    COMMITTED,
+    DECIDED,
+    DECISIONS,
+    EDITS,
+    FAILED_WITH,
+    FIXED_BY,
+    SUPERSEDES,
+)
+from turnetl.base.text import plural
+from turnetl.html.charts import Chart, share
+from turnetl.html.references import shown_path
 from turnetl.index.conditions import Selection
 from turnetl.index.index_report import IndexedGroup
-from turnetl.index.lookup import Overview, StatedEntity
+from turnetl.index.lookup import Overview
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
@@ -36,13 +47,29 @@ from turnetl.report_pages.activity_page import activity_chart
 from turnetl.retrieval.details import Details, TurnDetails, entity_details
 from turnetl.retrieval.items import FILE_LABEL, find_entity
 from turnetl.retrieval.search import CombinedHits
-from turnetl.retrieval.turn_summary import timeline
+from turnetl.retrieval.turn_summary import summarize, timeline
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.entities import PAGE_SIZE as ENTITY_TURNS
-from turnetl.web.routes.entities import EntityPage, FixPage, entity_page, fix_page
-from turnetl.web.routes.overview import ListedGroup, ListedLabel, OverviewPage, counted_entities
-from turnetl.web.routes.references import group_link, linked_fact, listed_turn
+from turnetl.web.routes.entities import (
+    EntityPage,
+    FixPage,
+    FrequentError,
+    entity_page,
+    fix_page,
+    frequent_error,
+)
+from turnetl.web.routes.overview import (
+    ListedGroup,
+    ListedLabel,
+    ListedSession,
+    OverviewPage,
+    OverviewPeriod,
+    ProjectPage,
+    ToldList,
+    counted_entities,
+)
+from turnetl.web.routes.references import NamedLink, group_link, listed_turn, told_facts
 from turnetl.web.routes.search import MAX_PAGES, SearchPage, search_limit, search_page
 from turnetl.web.routes.turns import PAGE_SIZE as TIMELINE_TURNS
 from turnetl.web.routes.turns import LinesPage, TimelinePage, lines_page, timeline_page
@@ -68,15 +95,27 @@ class PageAnswers:
         self._reader = reader
         self._clock = clock
         self._directory = directory
-        self._overview: tuple[Sequence[IndexedGroup], OverviewPage] | None = None
-        """The first page, and the state of the groups that it was made of."""
+        self._overview: tuple[object, OverviewPage] | None = None
+        """The first page, and the state of the groups and the day that it was made of."""
 
     async def overview(self) -> IndexAnswer[OverviewPage]:
         def read(index: PersistentIndex) -> OverviewPage:
-            state = index.status().groups
+            now = self._clock()
+            state = index.status().groups, now.date()
             if self._overview is None or self._overview[0] != state:
-                self._overview = state, index_overview(index)
+                self._overview = state, index_overview(index, now)
             return self._overview[1]
+
+        return await self._read(read)
+
+    async def project(self, form: PageForm) -> IndexAnswer[ProjectPage]:
+        """Return the page of the one group that the form names, by id or project name."""
+
+        def read(index: PersistentIndex) -> ProjectPage:
+            if len(form.groups) != 1:
+                raise BadUsage("the page of a project needs its name: follow a link to it")
+            (group,) = group_ids(index, form.groups)
+            return project_page(index, group)
 
         return await self._read(read)
 
@@ -194,14 +233,24 @@ def _entity(index: PersistentIndex, form: PageForm) -> Entity:
 
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 _NO_LABEL = "without a label"
-_RECENT = 10
-_DECISIONS = 10
-_ERRORS = 10
+_RECENT = 5
+_ERRORS = 8
 _LABELS = 8
 _ENTITIES = 6
 """Of each label."""
-_WEEKS = 52
-_FREQUENT_ERRORS = 50
+_FILES = 10
+_SESSIONS = 10
+_DAYS = 56
+"""Of the chart of a page."""
+_FREQUENT_ERRORS = 30
+_TOLD, _TOLD_BEFORE = 5, 3
+"""Facts of a list of the first page: of the last week, and of the weeks before it."""
+_TOLD_OF_PROJECT = 8
+_READ = 8
+"""Times as many facts are read as are told: some are repeated, or not understood alone."""
+_WEEK, _MONTH = timedelta(days=7), timedelta(days=30)
+_STATED = DECISIONS - {SUPERSEDES}
+_BUILT = frozenset({COMMITTED, FIXED_BY})
 
 
 def listed_groups(index: PersistentIndex) -> list[IndexedGroup]:
@@ -209,23 +258,20 @@ def listed_groups(index: PersistentIndex) -> list[IndexedGroup]:
     return [group for group in index.status().groups if not is_shadow(group.group_id)]
 
 
-def index_overview(index: PersistentIndex) -> OverviewPage:
+def index_overview(index: PersistentIndex, now: datetime) -> OverviewPage:
     groups = listed_groups(index)
     selection = Selection(groups=tuple(group.group_id for group in groups))
     overview = index.lookup().overview(index.select(selection))
     errors, _ = overview.targets([FAILED_WITH], _ERRORS)
-    listed = sorted(
-        (_listed_group(index, group) for group in groups), key=lambda one: one.link.text
-    )
-    facts = overview.counts()
+    facts, last = overview.counts(), _last_result(overview, now)
     return OverviewPage(
-        groups=tuple(sorted(listed, key=lambda one: one.last or _UNKNOWN, reverse=True)),
+        periods=_periods(index, selection, last, now) if groups else (),
+        groups=_listed_groups(index, groups),
         turns=sum(group.turns for group in groups),
         facts=facts.facts,
         invalid_facts=facts.invalid,
-        weeks=activity_chart("Turns by week and project", "turns", _weeks(overview)),
+        days=_days(overview, last),
         recent=tuple(map(listed_turn, timeline(index, selection, limit=_RECENT).turns[::-1])),
-        decisions=tuple(map(linked_fact, overview.newest(DECISIONS, _DECISIONS).facts)),
         errors=counted_entities(errors),
         labels=tuple(
             ListedLabel(one.label or _NO_LABEL, counted_entities(one.entities), one.count)
@@ -234,25 +280,138 @@ def index_overview(index: PersistentIndex) -> OverviewPage:
     )
 
 
-def frequent_errors(index: PersistentIndex, groups: Sequence[GroupId]) -> Sequence[StatedEntity]:
+def _last_result(overview: Overview, now: datetime) -> datetime:
+    """Return now; if nothing is told of the last month, the time of what was told last."""
+    newest = overview.newest(_STATED | _BUILT | {FAILED_WITH}, 1).facts
+    last = newest[0].valid_at if newest else None
+    return now if last is None or last > now - _MONTH else last
+
+
+def _periods(
+    index: PersistentIndex, selection: Selection, last: datetime, now: datetime
+) -> tuple[OverviewPeriod, ...]:
+    """Return the week that ends then, and the weeks before it up to a month."""
+    until = None if last == now else last + timedelta(microseconds=1)
+    day = f"{last:%Y-%m-%d}"
+    week = "This week" if until is None else f"The last week with results, until {day}"
+    month = "Earlier this month" if until is None else "The three weeks before"
+    recent = replace(selection, since=last - _WEEK, until=until)
+    earlier = replace(selection, since=last - _MONTH, until=last - _WEEK)
+    made = (
+        _period(index, week, recent, _TOLD),
+        _period(index, month, earlier, _TOLD_BEFORE),
+    )
+    return tuple(one for one in made if any(told.facts for told in one.lists))
+
+
+def _period(index: PersistentIndex, title: str, selection: Selection, limit: int) -> OverviewPeriod:
+    keys = index.select(selection)
+    lists = _told_lists(index.lookup().overview(keys), selection, limit)
+    return OverviewPeriod(title, plural(len(keys), "turn"), lists)
+
+
+def _told_lists(overview: Overview, selection: Selection, limit: int) -> tuple[ToldList, ...]:
+    kinds = (
+        ("Decisions", _STATED, DECIDED, "No decision that holds."),
+        ("Built and fixed", _BUILT, COMMITTED, "No commit, and no failure that was fixed."),
+        ("Open problems", {FAILED_WITH}, FAILED_WITH, "Every known failure passed later."),
+    )
+    times = {"since": selection.since, "until": selection.until}
+    shared = [(name, time.isoformat()) for name, time in times.items() if time]
+    if len(selection.groups) == 1:
+        shared.append(("group", selection.groups[0]))
+    return tuple(
+        ToldList(
+            title,
+            told_facts(overview.newest(kind, limit * _READ, valid_only=True).facts, limit),
+            forms.link(forms.TIMELINE, [*shared, ("relation", relation)]),
+            empty,
+        )
+        for title, kind, relation, empty in kinds
+    )
+
+
+def project_page(index: PersistentIndex, group: GroupId) -> ProjectPage:
+    lookup, selection = index.lookup(), Selection(groups=(group,))
+    span = next((one for one in lookup.group_spans() if one.group_id == group), None)
+    if span is None:
+        raise BadUsage(f"the group `{group}` has no turn in the graph: run `turnetl backfill`")
+    overview = lookup.overview(index.select(selection))
+    of_group = ("group", group)
+    return ProjectPage(
+        group=group_link(group),
+        folder=shown_path(_newest_receipt(index, group).cwd or ""),
+        turns=plural(span.turns, "turn"),
+        sessions=plural(span.sessions, "session"),
+        first=span.first,
+        last=span.last,
+        lists=_told_lists(overview, selection, _TOLD_OF_PROJECT),
+        days=_days(overview, span.last),
+        recent=_sessions(index, group),
+        files=counted_entities(overview.files(EDITS, _FILES)),
+        timeline=forms.link(forms.TIMELINE, [of_group]),
+        errors=forms.link(forms.FIX, [of_group]),
+        search=forms.link(forms.SEARCH, [of_group]),
+    )
+
+
+def _sessions(index: PersistentIndex, group: GroupId) -> tuple[ListedSession, ...]:
+    lookup = index.lookup()
+    spans = lookup.session_spans([group], limit=_SESSIONS).sessions
+    firsts = {one.session_id: lookup.session(one.session_id)[:1] for one in spans}
+    titled = summarize(index, [key for keys in firsts.values() for key in keys])
+    names = {one.receipt.session_id: one.intent for one in titled}
+    return tuple(
+        ListedSession(
+            NamedLink(
+                names.get(one.session_id) or "(no prompt)",
+                forms.item_link(forms.SESSION, one.session_id),
+            ),
+            plural(one.turns, "turn"),
+            one.last,
+        )
+        for one in spans
+    )
+
+
+def frequent_errors(index: PersistentIndex, groups: Sequence[GroupId]) -> list[FrequentError]:
     """Return the errors and failed tests of most turns, of these groups or of all."""
     chosen = tuple(groups) or tuple(group.group_id for group in listed_groups(index))
     keys = index.select(Selection(groups=chosen))
-    errors, _ = index.lookup().overview(keys).targets([FAILED_WITH], _FREQUENT_ERRORS)
-    return errors
+    overview = index.lookup().overview(keys)
+    errors, _ = overview.targets([FAILED_WITH], _FREQUENT_ERRORS)
+    return [
+        frequent_error(one, overview.newest_about(one.entity.uuid, _READ).facts) for one in errors
+    ]
 
 
-def _weeks(overview: Overview) -> Activity | None:
+def _days(overview: Overview, last: datetime) -> Chart | None:
+    """Return the turns of the last days up to this time."""
+    first = last - timedelta(days=_DAYS - 1)
     rows = pl.DataFrame(
-        overview.started(),
+        [one for one in overview.started() if first <= one[1] <= last],
         schema={"group_id": pl.String, "started_at": pl.Datetime("us", "UTC")},
         orient="row",
     )
-    return activity(rows, "group_id", pl.lit(1, pl.Int64), period=Period.WEEK, limit=_WEEKS)
+    one = pl.lit(1, pl.Int64)
+    found = activity(rows, "group_id", one, period=Period.DAY, limit=_DAYS)
+    return activity_chart("Turns by day", "turns", found)
 
 
-def _listed_group(index: PersistentIndex, group: IndexedGroup) -> ListedGroup:
-    newest = index.newest(Selection(groups=(group.group_id,)), limit=1)
-    last = next(iter(index.turns(newest).values()), None)
-    started_at = last.receipt.started_at if last else None
-    return ListedGroup(group_link(group.group_id), group.turns, started_at)
+def _listed_groups(
+    index: PersistentIndex, groups: Sequence[IndexedGroup]
+) -> tuple[ListedGroup, ...]:
+    last = {span.group_id: span.last for span in index.lookup().group_spans()}
+    most = max((group.turns for group in groups), default=0)
+    listed = [
+        ListedGroup(
+            group_link(one.group_id), one.turns, last.get(one.group_id), share(one.turns, most)
+        )
+        for one in sorted(groups, key=lambda one: one.group_id)
+    ]
+    return tuple(sorted(listed, key=lambda one: one.last or _UNKNOWN, reverse=True))
+
+
+def _newest_receipt(index: PersistentIndex, group: GroupId) -> Receipt:
+    (key,) = index.newest(Selection(groups=(group,)), limit=1)
+    return index.turns([key])[key].receipt

@@ -106,7 +106,7 @@ def _page(text: str | None) -> int:
     return int(text)
 
 
-SEARCH, TIMELINE, FIX, REPORT = "search", "timeline", "fix", "report"
+SEARCH, TIMELINE, FIX, REPORT, PROJECT = "search", "timeline", "fix", "report", "project"
 TURN, SESSION, ENTITY, FILE, FACT, LINES = "turn", "session", "entity", "file", "fact", "lines"
 """An item has the page with the name of its `ItemKind`."""
 

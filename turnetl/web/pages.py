@@ -69,6 +69,7 @@ class Pages:
                 self._form, "timeline.html", "Timeline", self._answers.timeline
             ),
             forms.FIX: partial(self._form, "fix.html", "Errors", self._answers.fixes),
+            forms.PROJECT: self._project,
             forms.ENTITY: self._entity,
             forms.FILE: self._entity,
             forms.LINES: self._lines,
@@ -142,6 +143,10 @@ class Pages:
     async def _entity(self, request: Request) -> Response:
         answer = await self._answers.entity(_form_of(request))
         return self._page("entity.html", answer.value.name, answer)
+
+    async def _project(self, request: Request) -> Response:
+        answer = await self._answers.project(_form_of(request))
+        return self._page("project.html", answer.value.group.text, answer)
 
     async def _lines(self, request: Request) -> Response:
         answer = await self._answers.lines(_form_of(request))

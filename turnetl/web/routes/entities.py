@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.base.model import Fact
+from turnetl.base.relations import CHANGES, FAILED_WITH, FIXED_BY
 from turnetl.base.text import plural
+from turnetl.episode_text.retelling import short_paths
 from turnetl.html.references import SourceLines
 from turnetl.index.lookup import StatedEntity
-from turnetl.retrieval.details import EntityDetails, FactDetails, holding_turns_first
+from turnetl.retrieval.details import EntityDetails, FactDetails
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.routes.overview import CountedEntity, counted_entities
 from turnetl.web.routes.references import (
     CutText,
     EntityLink,
@@ -27,6 +29,7 @@ from turnetl.web.routes.references import (
     linked_fact,
     listed_turn,
     paging,
+    shown_name,
     step_line,
 )
 
@@ -45,6 +48,8 @@ class EntityPage:
     """Address of what resolved it; None if it is no error."""
     timeline: str
     """Address of its turns in the timeline."""
+    holds: tuple[LinkedFact, ...]
+    """What holds now of what these turns state, without changes."""
     turns: tuple[LinkedTurn, ...]
     """Newest first, each with what it states about the entity."""
     counts: str
@@ -70,9 +75,10 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
     of_group = ("group", entity.group_id)
     condition = ("file" if is_file(entity) else "entity", entity.name)
     is_error = ERROR_LABEL in entity.labels
-    turns = tuple(listed_turn(one.turn, one.facts) for one in holding_turns_first(found.turns))
+    newest = found.turns[::-1]
+    stated = {fact.uuid: fact for one in newest for fact in one.facts}
     return EntityPage(
-        name=entity.name,
+        name=shown_name(entity),
         labels=entity.labels,
         aliases=entity.aliases,
         uuid=entity.uuid,
@@ -80,10 +86,16 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
         summary=cut(entity.summary),
         fixes=forms.link(forms.FIX, [("q", entity.name), of_group]) if is_error else None,
         timeline=forms.link(forms.TIMELINE, [condition, of_group]),
-        turns=turns,
+        holds=tuple(linked_fact(fact) for fact in stated.values() if _holds(fact)),
+        turns=tuple(listed_turn(one.turn, one.facts) for one in newest),
         counts=f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}",
-        paging=paging(page, form, size=PAGE_SIZE, shown=len(turns), total=found.turn_count),
+        paging=paging(page, form, size=PAGE_SIZE, shown=len(newest), total=found.turn_count),
     )
+
+
+def _holds(fact: Fact) -> bool:
+    """Return whether it says how things are: a change is of the history, whatever came later."""
+    return fact.invalid_at is None and fact.relation not in CHANGES | {FIXED_BY}
 
 
 def fact_page(found: FactDetails) -> FactPage:
@@ -123,15 +135,54 @@ class ShownError:
 
 
 @dataclass(frozen=True, slots=True)
+class FrequentError:
+    """An error or a failed test of a list."""
+
+    error: EntityLink
+    group: NamedLink
+    turns: str
+    """In how many it occurred."""
+    is_open: bool
+    """Whether no later success is known of a failure."""
+    last: datetime | None
+    """When it occurred last."""
+    statement: str
+    """Of the last failure: the test or the command."""
+    resolved: str
+    """What resolved it; empty: not known."""
+    fixes: str
+    """Address of its occurrences, and what resolved each."""
+
+
+def frequent_error(stated: StatedEntity, facts: Sequence[Fact]) -> FrequentError:
+    """Return an error with what the last facts about it say, the newest of which is first."""
+    entity = stated.entity
+    failures = [fact for fact in facts if fact.relation == FAILED_WITH]
+    fixed = next((fact.text for fact in facts if fact.relation == FIXED_BY), "")
+    last = failures[0] if failures else None
+    is_open = any(fact.invalid_at is None for fact in failures)
+    return FrequentError(
+        error=entity_link(entity),
+        group=group_link(entity.group_id),
+        turns=plural(stated.turns, "turn"),
+        is_open=is_open,
+        last=last.valid_at if last else None,
+        statement=last.text if last else "",
+        resolved="" if is_open else short_paths(fixed),
+        fixes=forms.link(forms.FIX, [("q", entity.name), ("group", entity.group_id)]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class FixPage:
     errors: tuple[ShownError, ...]
     """Best match first."""
-    frequent: tuple[CountedEntity, ...]
+    frequent: tuple[FrequentError, ...]
     """Errors of most turns, if none was asked for."""
 
 
-def fix_page(found: Sequence[ErrorHistory], frequent: Sequence[StatedEntity] = ()) -> FixPage:
-    return FixPage(tuple(map(_error, found)), counted_entities(frequent))
+def fix_page(found: Sequence[ErrorHistory], frequent: Sequence[FrequentError] = ()) -> FixPage:
+    return FixPage(tuple(map(_error, found)), tuple(frequent))
 
 
 def _error(history: ErrorHistory) -> ShownError:

@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.html.references import SourceLines, TurnReference
-from turnetl.index.port import IndexedFact
+from turnetl.episode_text.retelling import once
+from turnetl.html.references import SourceLines, TurnReference, group_note, shown_path
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.items import FILE_LABEL, AmbiguousItem
 from turnetl.retrieval.turn_summary import TurnSummary
@@ -58,12 +59,16 @@ def paging(
 
 
 MAX_CHARS = 50_000
+_SHOWN_CHARS = 1_000
+"""Of a prompt or an answer that are not folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedLink:
     text: str
     href: str
+    note: str = ""
+    """What the name means, if it does not say so itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class EntityLink:
 
 @dataclass(frozen=True, slots=True)
 class LinkedFact:
-    """A fact with its dates, its page, and the entities that it is about."""
+    """A fact with its dates and its page."""
 
     text: str
     relation: str
@@ -84,7 +89,6 @@ class LinkedFact:
     """None: it still holds."""
     href: str | None
     """None: the fact has no page, because the index does not name it."""
-    entities: tuple[EntityLink, ...] = ()
     ended_by: str = ""
     """Turn and text of what ended it."""
     later_turn_says: str = ""
@@ -112,6 +116,31 @@ class CutText:
 
 def cut(text: str, limit: int = MAX_CHARS) -> CutText:
     return CutText(text[:limit], max(0, len(text) - limit))
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedText:
+    """A long text: the part to read first, and the rest."""
+
+    shown: str
+    folded: CutText
+    """Empty if all of it is shown."""
+
+
+def folded_text(text: str, *, shows_end: bool = False) -> FoldedText:
+    """Return a text of which only its beginning, or its end, is shown first, in whole paragraphs.
+
+    An agent says at the end of its answer what came of it.
+    """
+    if len(text) <= _SHOWN_CHARS:
+        return FoldedText(text, CutText("", 0))
+    if shows_end:
+        found = text.find("\n\n", len(text) - _SHOWN_CHARS)
+        split = found if found >= 0 else len(text) - _SHOWN_CHARS
+        return FoldedText(text[split:].strip("\n"), cut(text[:split].rstrip()))
+    found = text.rfind("\n", _SHOWN_CHARS // 2, _SHOWN_CHARS)
+    split = found if found >= 0 else _SHOWN_CHARS
+    return FoldedText(text[:split].rstrip(), cut(text[split:].strip("\n")))
 
 
 def turn_reference(turn: Receipt | SearchHit, intent: str) -> TurnReference:
@@ -149,33 +178,56 @@ def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
 
 
 def group_link(group: GroupId) -> NamedLink:
-    return NamedLink(group, forms.link(forms.TIMELINE, [("group", group)]))
+    return NamedLink(group, forms.link(forms.PROJECT, [("group", group)]), group_note(group))
 
 
 def file_links(paths: Iterable[str], group: GroupId) -> tuple[NamedLink, ...]:
-    return tuple(NamedLink(path, forms.file_link(path, group)) for path in paths)
+    return tuple(NamedLink(shown_path(path), forms.file_link(path, group)) for path in paths)
 
 
 def entity_link(entity: Entity) -> EntityLink:
-    return EntityLink(entity.name, entity.labels, forms.item_link(forms.ENTITY, entity.uuid))
+    return EntityLink(shown_name(entity), entity.labels, forms.item_link(forms.ENTITY, entity.uuid))
 
 
-def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
+def shown_name(entity: Entity) -> str:
+    """Return the name of an entity; of a file, its path relative to the home folder."""
+    return shown_path(entity.name) if is_file(entity) else entity.name
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFact:
+    """A fact of a list: what it says in few words, and the turn that states it."""
+
+    text: str
+    href: str
+    at: datetime | None
+    group: NamedLink
+
+
+def told_facts(facts: Iterable[Fact], limit: int) -> tuple[ToldFact, ...]:
+    """Return the first facts that a reader understands alone, each once, in their order."""
+    return tuple(
+        ToldFact(
+            text=text,
+            href=forms.item_link(forms.TURN, fact.turns[-1])
+            if fact.turns
+            else forms.item_link(forms.FACT, fact.uuid),
+            at=fact.valid_at or fact.reference_time,
+            group=group_link(fact.group_id),
+        )
+        for fact, text in islice(once(facts), limit)
+    )
+
+
+def linked_fact(fact: Fact) -> LinkedFact:
     return LinkedFact(
         text=fact.text,
         relation=fact.relation,
         valid_at=fact.valid_at,
         invalid_at=fact.invalid_at,
         href=forms.item_link(forms.FACT, fact.uuid),
-        entities=tuple(map(entity_link, entities)),
         ended_by=fact.ended_by,
         later_turn_says=fact.later_turn_says,
-    )
-
-
-def linked_facts(facts: Iterable[IndexedFact]) -> tuple[LinkedFact, ...]:
-    return tuple(
-        linked_fact(indexed.fact, distinct((indexed.source, indexed.target))) for indexed in facts
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.base.text import plural
 from turnetl.episode_text.conversation import ConversationStep, TextSource
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
@@ -15,6 +16,7 @@ from turnetl.web.forms import PageForm
 from turnetl.web.routes.references import (
     CutText,
     EntityLink,
+    FoldedText,
     LinkedFact,
     LinkedTurn,
     NamedLink,
@@ -24,9 +26,10 @@ from turnetl.web.routes.references import (
     distinct,
     entity_link,
     file_links,
+    folded_text,
     group_link,
     is_file,
-    linked_facts,
+    linked_fact,
     listed_turn,
     paging,
     turn_reference,
@@ -69,11 +72,13 @@ class TurnPage:
     ended_at: datetime | None
     resume: str | None
     """Continues the session in its agent; None if nothing does."""
-    prompt: CutText
+    prompt: FoldedText
     steering: tuple[CutText, ...]
     steps: tuple[ShownStep, ...]
     hidden_steps: int
-    answer: CutText
+    steps_in_words: str
+    """How many there are, and how many failed: `12 steps, 2 failed`."""
+    answer: FoldedText
     is_abbreviated: bool
     """Whether the text is the graph's, which abbreviates steps: the lake's is not there."""
     files: tuple[NamedLink, ...]
@@ -131,14 +136,15 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
         branch=receipt.git_branch,
         ended_at=receipt.ended_at,
         resume=found.resume,
-        prompt=cut(conversation.prompt),
+        prompt=folded_text(conversation.prompt),
         steering=tuple(cut(text) for text in conversation.steering if text),
         steps=tuple(map(_step, steps)),
         hidden_steps=len(conversation.steps) - len(steps),
-        answer=cut(conversation.answer),
+        steps_in_words=_steps_in_words(conversation.steps),
+        answer=folded_text(conversation.answer, shows_end=True),
         is_abbreviated=conversation.source is TextSource.GRAPH,
         files=file_links(found.summary.files, receipt.group_id),
-        facts=linked_facts(ordered),
+        facts=tuple(linked_fact(one.fact) for one in ordered),
         entities=tuple(entity_link(entity) for entity in about if not is_file(entity)),
         previous=_neighbour(found.previous),
         next=_neighbour(found.next),
@@ -188,6 +194,11 @@ def _step(step: ConversationStep) -> ShownStep:
         is_error=step.is_error,
         by=step.subagent.by if step.subagent else "",
     )
+
+
+def _steps_in_words(steps: Sequence[ConversationStep]) -> str:
+    failed = sum(step.is_error for step in steps)
+    return plural(len(steps), "step") + (f", {failed:,} failed" if failed else "")
 
 
 def _neighbour(turn: TurnSummary | None) -> TurnReference | None:
