@@ -111,8 +111,8 @@ def first_recall() -> None:
         told = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
         print(f"{time.perf_counter() - started:6.1f} s  Claude Code is told {len(told)} characters")
         server = json.loads((home / ".claude.json").read_text())["mcpServers"]["turnetl"]
-        words = ["env", f"HOME={folder}", server["command"], *server["args"]]
-        with closing(Server(command=words)) as asked:
+        start = ["env", f"HOME={folder}", server["command"], *server["args"]]
+        with closing(Server(command=start)) as asked:
             found = asked.call("search", {"query": "why SQLite's FTS5 instead of Meilisearch"})
         print(
             f"{time.perf_counter() - started:6.1f} s  a client finds {len(found.text)} characters"
