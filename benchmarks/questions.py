@@ -10,9 +10,12 @@ FILES = (
     "retrieval_questions_other.tsv",
     "retrieval_questions_blind.tsv",
     "retrieval_questions_absent.tsv",
+    "retrieval_questions_sealed.tsv",
 )
 ABSENT = "absent"
 """The kind of a question about a subject that never came up."""
+SEALED = "sealed"
+"""The part that chooses nothing: it was written after all limits, and is measured only."""
 _NO_PROMPT = "-"
 _TURN = "turn:"
 
@@ -22,7 +25,8 @@ class BenchmarkQuestion:
     part: str
     """`tune` and `held`: seen while the search was made. `other`: written later, from turns without
     a look at the ranking. `blind`: written before, not looked at. `match` and `match-unseen`: for
-    the marks of hits, divided by a digest of the question."""
+    the marks of hits, divided by a digest of the question. `sealed`: written when the limits of
+    the marks were settled, without a look at what a search finds."""
     kind: str
     text: str
     turns: frozenset[str]

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.plain_bm25 import PlainBm25
-from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
+from benchmarks.questions import ABSENT, SEALED, BenchmarkQuestion, read_questions
 from benchmarks.ranking_weights import (
     RecordedQuestion,
     print_cross_validated,
@@ -199,6 +199,7 @@ async def print_weights(corpus: Corpus, opened: OpenIndex) -> None:
     for part, questions in of_parts.items():
         name = f"{part}: {len(questions)} questions"
         print_line(name, [one.reciprocal_rank(now) for one in questions])
+    of_parts.pop(SEALED, None)
     print_cross_validated([one for part in of_parts.values() for one in part], "sessions")
 
 

@@ -87,10 +87,34 @@ def test_a_duration_is_counted_back_from_now(text: str, expected: str) -> None:
     assert span(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("two days before 7 march", "2026-03-05 to 2026-03-06"),
+        ("the week before 3 march 2026", "2026-02-24 to 2026-03-03"),
+        ("the week after 2026-02-10", "2026-02-11 to 2026-02-18"),
+        ("a month before march 2026", "2026-02-01 to 2026-03-01"),
+        ("the day before last tuesday", "2026-03-16 to 2026-03-17"),
+        ("the morning of 7 march", "2026-03-07 05:00 to 2026-03-07 12:00"),
+        ("this morning", "2026-03-18 05:00 to 2026-03-18 12:00"),
+        ("friday evening", "2026-03-13 17:00 to 2026-03-14"),
+        ("last night", "2026-03-17 20:00 to 2026-03-18 05:00"),
+        ("last weekend", "2026-03-14 to 2026-03-16"),
+        ("mid-february", "2026-02-10 to 2026-02-21"),
+        ("the second week of november", "2025-11-08 to 2025-11-15"),
+        ("the end of february", "2026-02-20 to 2026-03-01"),
+    ],
+)
+def test_a_time_may_be_named_by_another_one(text: str, expected: str) -> None:
+    assert span(text) == expected
+
+
 def test_anything_else_is_not_a_time(subtests: pytest.Subtests) -> None:
     for text in [
         *("", " ", "a", "5", "12", "spring", "nonsense", "soon", "ago", "last", "-3d", "3m"),
         *("2026-13", "2026-02-30", "feb 30", "2026-W60", "0000", "3/4/2026", "12:30", "25:00"),
+        *("night", "the day before", "the week after the release", "the year after 9999-12-31"),
+        *("9999 years before may", "the end of december 9999", "the day before 0001-01-01"),
         *("99999d", "9999 years ago", "0001-01-01T00:00+05:00", "1710000000"),
         *(
             "今天",
@@ -121,7 +145,8 @@ def test_the_last_year_of_the_calendar_ends_with_the_calendar() -> None:
 
 
 _WORDS = (
-    "last past this the day before of at in march may tuesday week year ago 7 7d 30 2026 an 5pm"
+    "last past this the day before after of at in march may tuesday week year ago 7 7d 30 2026 an "
+    "5pm morning night weekend early"
 )
 _near_misses = st.lists(st.sampled_from(_WORDS.split()), max_size=6).map(" ".join)
 _digits = st.text("0123456789-/:TWZ+. dwy", max_size=30)

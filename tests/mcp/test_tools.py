@@ -64,7 +64,7 @@ def test_a_search_answers_with_dates_lineage_and_marks_what_is_no_longer_valid(
     assert f"1. turn {TURN}  2026-03-03 09:12  project bookshop" in text
     assert LINEAGE in text
     assert (
-        "FAILED_WITH (since 2026-03-03 09:12, NO LONGER VALID: ended on 2026-03-03 09:12 by turn"
+        "failed with (since 2026-03-03 09:12, no longer valid: ended on 2026-03-03 09:12 by turn"
         in text
     )
 
@@ -72,7 +72,7 @@ def test_a_search_answers_with_dates_lineage_and_marks_what_is_no_longer_valid(
 def test_a_search_as_of_a_time_says_what_held_then(filled: Path) -> None:
     text = answer(filled, "search", entity="KeyError: 'price'", as_of="2026-03-03T09:12:40")
     assert "invalidated later, at 2026-03-03 09:12" in text
-    assert "NO LONGER VALID" not in text
+    assert "no longer valid" not in text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_an_answer_names_can_be_opened(name: str, kind: str, filled: Path) 
 
 
 def test_a_fact_is_opened_by_the_id_that_a_turn_lists(filled: Path) -> None:
-    found = re.search(r"fact ([0-9a-f]{8}) FAILED_WITH", answer(filled, "open", id=TURN))
+    found = re.search(r"fact ([0-9a-f]{8}) failed with", answer(filled, "open", id=TURN))
     assert found is not None
     text = answer(filled, "open", id=found[1])
     assert text.startswith("One fact, ")
@@ -123,7 +123,7 @@ def test_a_fact_is_opened_by_the_id_that_a_turn_lists(filled: Path) -> None:
 
 def test_an_opened_turn_has_its_prompt_answer_facts_and_steps(filled: Path) -> None:
     text = "\n".join(pages(filled, "open", id=TURN))
-    for part in ("prompt:", "answer:", "facts:", "step Bash FAILED", f"turn {FULL_TURN}"):
+    for part in ("prompt:", "answer:", "facts:", "step Bash failed", f"turn {FULL_TURN}"):
         assert part in text
 
 

@@ -160,6 +160,9 @@ async def test_further_facts_say_when_they_were_invalidated(index: PersistentInd
         ("what did we change last week", ["docs", "test"]),
         ("what happened in february 2026?", ["move"]),
         ("what did we do since 2026-03-01", ["docs", "test"]),
+        ("what happened the day after the cart test failed?", ["docs"]),
+        ("what was done in the 2 days before we moved the walrus server to 9090", []),
+        ("what happened two days before 11 march", ["test"]),
         ("yesterday", []),
     ],
 )
@@ -174,6 +177,23 @@ async def test_a_time_in_a_query_is_a_weight_and_not_a_filter(index: PersistentI
     weighed = names(await hits(index, "walrus server in january 2026"))
     assert weighed[0] == "plan"
     assert {"docs", "move"} <= set(weighed)
+
+
+async def test_a_time_is_also_named_by_what_happened(index: PersistentIndex) -> None:
+    weighed = await hits(index, "walrus server the week before the cart test failed")
+    assert names(weighed)[0] == "docs"
+    weighed = await hits(index, "walrus server the month before the cart test failed")
+    assert names(weighed)[0] == "move"
+
+
+@pytest.mark.parametrize(
+    "query", ["walrus the day after the zeppelin landed", '"the day after the cart test failed"']
+)
+async def test_what_never_happened_or_is_quoted_names_no_time(
+    index: PersistentIndex, query: str
+) -> None:
+    plain = await search(index, query, EMBEDDER, nearest=True)
+    assert await hits(index, query) == list(plain.hits)
 
 
 async def test_without_a_clock_a_time_in_a_query_is_words_like_others(
@@ -201,6 +221,10 @@ async def test_without_a_clock_a_time_in_a_query_is_words_like_others(
         ("tax before May", "0001-01-01", "2025-05-01", "tax before May"),
         ("tax on 7 May", "2025-05-07", "2025-05-08", "tax on"),
         ("tax on March 2nd", "2026-03-02", "2026-03-03", "tax on"),
+        ("tax since last Friday", "2026-03-13", "2026-03-18T14:30", "tax"),
+        ("tax since Friday", "2026-03-13", "2026-03-18T14:30", "tax since Friday"),
+        ("tax in the week before 3 march", "2026-02-24", "2026-03-03", "tax in"),
+        ("tax in the morning of 7 march", "2026-03-07T05:00", "2026-03-07T12:00", "tax in"),
         ("tax between 2026-03-01 and 2026-03-03", "2026-03-01", "2026-03-04", None),
     ],
 )
@@ -215,7 +239,7 @@ def test_what_may_mean_something_else_is_not_a_time(subtests: pytest.Subtests) -
     for query in [
         *("may I march now", "how is it handled today", '"last week" in the header', "second try"),
         *("CVE-2026-03", "release 2026-03.1", "src/2026-03/a.py", "2026-03-01T10:00", "2026-13"),
-        *("tests fail in may", "the last test", "week", "one day", ""),
+        *("tests fail in may", "the last test", "week", "one day", "the friday deploy", ""),
     ]:
         with subtests.test(query=query):
             found, rest = find_time(query, NOW)

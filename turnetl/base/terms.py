@@ -11,12 +11,15 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:[._/\\-]+[^\W_]+)*")
 _SEPARATOR = re.compile(r"[._/\\-]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _ACRONYM_PLURAL = re.compile(r"(?<=[A-Z]{2})s(?![a-z])")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_REMEMBERED = 1 << 15
+"""Words whose terms are kept: most words of a text occurred before."""
 _MAX_WORD_CHARS = 200
 """A longer word is data, not language."""
 
@@ -55,40 +58,46 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
 class Tokenizer:
-    """Texts to terms. Caches the terms of each word: most words of a text occurred before."""
-
-    def __init__(self) -> None:
-        self._terms: dict[str, tuple[str, ...]] = {}
+    """Texts to terms."""
 
     def count(self, text: str) -> Counter[str]:
         counts: Counter[str] = Counter()
         for word, times in Counter(_WORD.findall(text)).items():
-            for term in self._terms_of(word):
+            for term in _terms(word):
                 counts[term] += times
         return counts
 
     def occurring(self, text: str, terms: Collection[str]) -> set[str]:
         """Return which of these terms occur in the text. Reads it faster than `count`."""
-        # A term of an ASCII word is the beginning of the word, but for its last character, or that
-        # of another spelling.
-        spelled = (other for other, term in _SPELLINGS.items() if term in terms)
-        beginnings = tuple(term[:-1] for term in (*terms, *spelled))
+        has_beginning = _beginnings(frozenset(terms)).search
         found: set[str] = set()
         for word in set(_WORD.findall(text)):
             lower = _SEPARATOR.sub("", word.lower())
-            if not word.isascii() or any(beginning in lower for beginning in beginnings):
-                found.update(self._terms_of(word))
+            if not word.isascii() or has_beginning(lower):
+                found.update(_terms(word))
         return found.intersection(terms)
 
     def joined(self, text: str) -> str:
         """Return the terms of the text in their order, separated by spaces."""
-        return " ".join(term for word in _WORD.findall(text) for term in self._terms_of(word))
+        return " ".join(term for word in _WORD.findall(text) for term in _terms(word))
 
-    def _terms_of(self, word: str) -> tuple[str, ...]:
-        terms = self._terms.get(word)
-        if terms is None:
-            terms = self._terms[word] = _terms(word)
-        return terms
+
+def may_occur(text: str, terms: frozenset[str]) -> bool:
+    """Return whether one of these terms may occur in the text; False if none does."""
+    lower = _SEPARATOR.sub("", text.lower())
+    return not text.isascii() or _beginnings(terms).search(lower) is not None
+
+
+@lru_cache
+def _beginnings(terms: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of which each ASCII word in lower case with one of the terms has a part.
+
+    A term of such a word is the beginning of the word, but for its last character, or that of
+    another spelling.
+    """
+    spelled = (other for other, term in _SPELLINGS.items() if term in terms)
+    beginnings = sorted({term[:-1] for term in (*terms, *spelled)})
+    return re.compile("|".join(map(re.escape, beginnings)) if beginnings else "(?!)")
 
 
 def content_words(text: str) -> str:
@@ -96,6 +105,7 @@ def content_words(text: str) -> str:
     return " ".join(word for word in _WORD.findall(text) if word.lower() not in _STOP_WORDS)
 
 
+@lru_cache(_REMEMBERED)
 def _terms(word: str) -> tuple[str, ...]:
     if len(word) > _MAX_WORD_CHARS:
         return ()

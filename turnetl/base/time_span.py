@@ -46,6 +46,32 @@ RELATIVE = (
     rf"|(?:last|this) (?:week|month|year)|last {_WEEKDAY}"
 )
 """Pattern of the expressions that name a time before now."""
+WEEKDAY = rf"(?:last )?{_WEEKDAY}"
+_ANCHOR = rf"(?:{RELATIVE}|{DATED}|{DAY_OF_MONTH}|{MONTH}|{WEEKDAY})"
+OFFSET = rf"(?:the|{_NUMBER}) (?:day|week|month|year)s? (?:before|after)"
+"""Pattern of what stands before a date or an event: `two days before`, `the week after`."""
+_HOURS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (20, 29)}
+_PART_OF_DAY = f"(?:{'|'.join(_HOURS)})"
+_DAYS_OF_MONTH = {
+    "early": (1, 11),
+    "mid": (10, 21),
+    "late": (20, 32),
+    "beginning": (1, 11),
+    "middle": (10, 21),
+    "end": (20, 32),
+    "first": (1, 8),
+    "second": (8, 15),
+    "third": (15, 22),
+    "fourth": (22, 29),
+}
+"""From the first to the one after the last."""
+COMPOUND = (
+    rf"{OFFSET} {_ANCHOR}|(?:the )?{_PART_OF_DAY} of {_ANCHOR}|last night|(?:last|past) weekend"
+    rf"|(?:yesterday|this|{WEEKDAY}) {_PART_OF_DAY}|(?:early|mid|late)[- ]{MONTH}(?: {_YEAR})?"
+    r"|(?:the )?(?:beginning|middle|end|(?:first|second|third|fourth) week)"
+    rf" of {MONTH}(?: {_YEAR})?"
+)
+"""Pattern of the expressions that name a time by another one: `the morning of 7 may`."""
 _DAYS = rf"(?:the )?day before yesterday|yesterday|today|tomorrow|(?:last )?{_WEEKDAY}"
 _IN_ENGLISH = (
     rf"now|{RELATIVE}|{DATED}|{MONTH}|{DAY_OF_MONTH}"
@@ -82,7 +108,7 @@ def parse_time_span(text: str, now: datetime) -> TimeSpan | None:
         return None
     expression = " ".join(text.casefold().split())
     try:
-        return _iso(expression, now) or _english(expression, now)
+        return _iso(expression, now) or _compound(expression, now) or _english(expression, now)
     except (ValueError, OverflowError):
         return None
 
@@ -137,6 +163,58 @@ def _iso(expression: str, now: datetime) -> TimeSpan | None:
     if "t" in expression or ":" in expression:
         return _instant(given)
     return calendar_span(unit, given)
+
+
+def shifted(offset: str, at: TimeSpan, now: datetime) -> TimeSpan:
+    """Return the n-th day, week, month or year before or after a time: `OFFSET` says which.
+
+    Raises:
+        ValueError: it is in no year of the calendar.
+    """
+    count, unit, side = offset.casefold().replace("the ", "1 ").split()
+    if side == "before":
+        start = _moved(at.start, f"{count} {unit} ago", now)
+        return TimeSpan(start, _moved(start, f"in 1 {unit}", now))
+    end = _moved(at.end, f"in {count} {unit}", now)
+    return TimeSpan(_moved(end, f"1 {unit} ago", now), end)
+
+
+def _moved(moment: datetime, by: str, now: datetime) -> datetime:
+    found = _interpret(by, moment.astimezone(now.tzinfo))
+    if found is None:
+        raise ValueError(f"no such time: {by}")
+    return found[0].astimezone(UTC)
+
+
+def _compound(expression: str, now: datetime) -> TimeSpan | None:
+    """Read an expression that names a time by another one; None if it is no such expression."""
+    if not re.fullmatch(COMPOUND, expression):
+        return None
+    if found := re.fullmatch(rf"({OFFSET}) (.+)", expression):
+        at = parse_time_span(found[2], now)
+        return shifted(found[1], at, now) if at else None
+    if found := re.fullmatch(r"(?:last|past) weekend", expression):
+        week = calendar_span(CalendarUnit.WEEK, now).start.astimezone(now.tzinfo)
+        return _days(week, -2, 0)
+    if found := re.search(rf"(?:^the )?\b({_PART_OF_DAY})\b(?: of)?", expression):
+        rest = expression.replace(found[0], "").strip()
+        day = parse_time_span({"last": "yesterday", "this": "today"}.get(rest, rest), now)
+        midnight = day.start.astimezone(now.tzinfo) if day else None
+        first, last = _HOURS[found[1]]
+        return _days(midnight, first / 24, last / 24) if midnight else None
+    which, rest = re.split(r"[- ]", expression.removeprefix("the "), maxsplit=1)
+    month = parse_time_span(rest.rpartition("of ")[2], now)
+    if month is None:
+        return None
+    first, last = _DAYS_OF_MONTH[which]
+    days = _days(month.start.astimezone(now.tzinfo), first - 1, last - 1)
+    return TimeSpan(days.start, min(days.end, month.end))
+
+
+def _days(midnight: datetime, first: float, last: float) -> TimeSpan:
+    """Return the time from so many days after a midnight to so many days after it."""
+    start, end = (midnight + timedelta(days=days) for days in (first, last))
+    return TimeSpan(start.astimezone(UTC), end.astimezone(UTC))
 
 
 def _english(expression: str, now: datetime) -> TimeSpan | None:

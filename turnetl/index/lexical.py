@@ -165,7 +165,7 @@ class LexicalIndex:
             return {}
         query = _any_of(searcher, index.schema, field, weights, alternatives)
         if keys is not None and len(keys) <= _MAX_SELECTED:
-            query = _restricted(index.schema, query, keys)
+            query = _restricted(query, _selected(index.schema, keys))
         elif keys is not None:
             is_wanted = _both(is_wanted, keys)
         count = limit * (_PASSAGES_PER_TURN if kind == _PASSAGES else 1)
@@ -190,9 +190,10 @@ class LexicalIndex:
         index, field = self._indexes[_TURNS], Field.TEXT
         searcher = index.searcher()
         shares, total = np.zeros(sessions.max(initial=-1) + 1), 0.0
+        selected = _selected(index.schema, keys)
 
         def containing(query: tantivy.Query) -> NDArray[np.intp]:
-            wanted = _restricted(index.schema, query, keys)
+            wanted = _restricted(query, selected)
             hits = searcher.search(wanted, max(1, len(keys)), count=False).hits
             found = searcher.fast_field_values(_KEY, [address for _, address in hits])
             return np.unique(sessions[np.searchsorted(keys, np.array(found, dtype=np.int64))])
@@ -221,7 +222,7 @@ class LexicalIndex:
         wanted = tantivy.Query.boolean_query(
             [(tantivy.Occur.Must, _term(index.schema, field, term)) for term in terms]
         )
-        query = _restricted(index.schema, wanted, np.array([key], dtype=np.int64))
+        query = _restricted(wanted, _selected(index.schema, np.array([key], dtype=np.int64)))
         return bool(index.searcher().search(query, 1, count=False).hits)
 
     @contextmanager
@@ -279,13 +280,15 @@ def _both(
     return lambda found: is_wanted(found) & np.isin(found, selected)
 
 
-def _restricted(schema: tantivy.Schema, query: tantivy.Query, keys: Keys) -> tantivy.Query:
-    selected = tantivy.Query.term_set_query(schema, _KEY, keys.tolist())
+def _selected(schema: tantivy.Schema, keys: Keys) -> tantivy.Query:
+    """Return a query for these turns that adds nothing to a score."""
+    turns = tantivy.Query.term_set_query(schema, _KEY, keys.tolist())
+    return tantivy.Query.const_score_query(turns, 0.0)
+
+
+def _restricted(query: tantivy.Query, selected: tantivy.Query) -> tantivy.Query:
     return tantivy.Query.boolean_query(
-        [
-            (tantivy.Occur.Must, query),
-            (tantivy.Occur.Must, tantivy.Query.const_score_query(selected, 0.0)),
-        ]
+        [(tantivy.Occur.Must, query), (tantivy.Occur.Must, selected)]
     )
 
 

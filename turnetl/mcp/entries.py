@@ -76,7 +76,7 @@ def _turn(found: TurnDetails) -> Iterator[str]:
 
 
 def _step(step: ConversationStep) -> Iterator[str]:
-    failed = " FAILED" if step.is_error else ""
+    failed = " failed" if step.is_error else ""
     by = f" {text_name(step.subagent.by)}" if step.subagent else ""
     title = f"step {text_name(step.tool)}{by}{failed}"
     if len(step.input) + len(step.outcome) <= _SHORT_STEP:
@@ -237,7 +237,7 @@ def _lines_text(archive: str, first: int, last: int) -> str:
 def fact_line(fact: Fact) -> str:
     dated = _validity(fact, None)
     text = text_line(fact.text, _FACT_CHARS)
-    return f"fact {fact.uuid[:ID_CHARS]} {text_name(fact.relation)} ({dated}): {text}"
+    return f"fact {fact.uuid[:ID_CHARS]} {_relation(fact)} ({dated}): {text}"
 
 
 def error_entries(found: ErrorHistory) -> Iterator[str]:
@@ -280,7 +280,7 @@ def _occurrence(found: Occurrence) -> Iterator[str]:
     yield f"   failed {format_minute(found.fact.valid_at)}: {text_line(found.fact.text)}"
     yield f"   in {turn_line(found.turn)}"
     if found.resolved_at is None:
-        yield f"   {found.outcome.upper()}; the agent wrote:"
+        yield f"   {found.outcome}; the agent wrote:"
     else:
         yield f"   {found.outcome} {format_minute(found.resolved_at)}"
         if found.resolved_by is not None and found.resolved_by != found.turn:
@@ -298,7 +298,11 @@ def _hit_fact(fact: HitFact, as_of: datetime | None) -> str:
     if fact.relation == PASSAGE:
         return f"passage: {text}"
     dated = _validity(fact, as_of)
-    return f"fact {text_name(fact.relation)} ({dated}): {text}"
+    return f"fact {_relation(fact)} ({dated}): {text}"
+
+
+def _relation(fact: Fact | HitFact) -> str:
+    return text_name(fact.relation.replace("_", " ").lower())
 
 
 def _session_line(hit: SessionHit) -> str:
@@ -316,7 +320,7 @@ def _validity(fact: Fact | HitFact, as_of: datetime | None) -> str:
     if fact.invalid_at is None:
         later = text_line(fact.later_turn_says, _FACT_CHARS)
         return f"{since}; a later turn says: {later}" if later else since
-    until = "invalidated later, at" if as_of else "NO LONGER VALID: ended on"
+    until = "invalidated later, at" if as_of else "no longer valid: ended on"
     by = f" by {text_line(fact.ended_by, _FACT_CHARS)}" if fact.ended_by else ""
     return f"{since}, {until} {format_minute(fact.invalid_at)}{by}"
 

@@ -31,7 +31,13 @@ from turnetl.retrieval.endings import Endings
 from turnetl.retrieval.match import Match, TurnMatch
 from turnetl.retrieval.ranking import RankedTurn
 from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text
-from turnetl.retrieval.snippets import NO_SNIPPET, ExcerptRanking, Snippet, SnippetFinder
+from turnetl.retrieval.snippets import (
+    NO_SNIPPET,
+    ExcerptRanking,
+    Snippet,
+    SnippetFinder,
+    TitledTurn,
+)
 from turnetl.retrieval.turn_summary import TurnTitle, changed_files
 
 MatchField = Annotated[
@@ -204,44 +210,49 @@ def build_hits(
         for hit, prompt in zip(ranked, prompts, strict=True)
     ]
     ordered = excerpts.best_facts(shown) if excerpts else shown
+    best_facts = [_best_facts(of_turn, selected, endings) for of_turn in ordered]
     hits = []
-    for hit, prompt, of_turn in zip(ranked, prompts, ordered, strict=True):
-        of_turn.sort(key=lambda indexed: indexed.fact.uuid not in selected)
-        stated = [indexed.fact for indexed in of_turn]
-        kept = {*selected, *(fact.uuid for fact in stated if _is_ended_decision(fact))}
-        best = distinct_facts(stated, 1 + _MORE_FACTS, kept)
-        if endings is not None:
-            best = [*map(endings.marked_fact, best)]
-            best.sort(key=lambda one: (one.uuid not in selected, one.invalid_at is not None))
+    for hit, prompt, best in zip(ranked, prompts, best_facts, strict=True):
         passage = excerpts.best_passage(hit.turn) if excerpts else first_passage(hit.turn.text)
         changed = changed_files(facts[hit.turn.key])
         built = _hit(
             hit, prompt, named[hit.turn.key], best, passage=one_line(passage), files=changed
         )
-        is_asked_for = bool(best) and best[0].uuid in selected
-        snippet = _snippet(built, hit, best, snippets, is_asked_for=is_asked_for)
-        built = replace(built, snippet=snippet)
         if matches is not None:
             found = matches[hit.turn.key]
             built = replace(built, match=found.match, missing_words=found.missing_words)
         hits.append(built)
-    return tuple(hits)
-
-
-def _snippet(
-    hit: SearchHit,
-    ranked: RankedTurn,
-    facts: Sequence[Fact],
-    snippets: SnippetFinder | None,
-    *,
-    is_asked_for: bool,
-) -> Snippet:
-    """Return what answers the query; of a list, the fact asked for, or what came of the turn."""
-    if snippets is None and is_asked_for:
-        return Snippet(facts[0].text)
     if snippets is None:
-        return Snippet(hit.outcome or ("" if hit.fact == hit.prompt else hit.fact))
-    return snippets.snippet(ranked.turn, facts, hit.intent or hit.prompt, hit.outcome)
+        shown_texts = [_listed(*one, selected) for one in zip(hits, best_facts, strict=True)]
+    else:
+        titled = [
+            TitledTurn(one.turn, best, hit.intent or hit.prompt, hit.outcome)
+            for one, hit, best in zip(ranked, hits, best_facts, strict=True)
+        ]
+        shown_texts = snippets.snippets(titled)
+    answered = zip(hits, shown_texts, strict=True)
+    return tuple(replace(hit, snippet=snippet) for hit, snippet in answered)
+
+
+def _best_facts(
+    of_turn: Sequence[IndexedFact], selected: Collection[str], endings: Endings | None
+) -> list[Fact]:
+    """Return the facts that a hit shows: the selected ones first, and those that hold."""
+    stated = [one.fact for one in of_turn]
+    stated.sort(key=lambda fact: fact.uuid not in selected)
+    kept = {*selected, *(fact.uuid for fact in stated if _is_ended_decision(fact))}
+    best = distinct_facts(stated, 1 + _MORE_FACTS, kept)
+    if endings is not None:
+        best = [*map(endings.marked_fact, best)]
+        best.sort(key=lambda one: (one.uuid not in selected, one.invalid_at is not None))
+    return best
+
+
+def _listed(hit: SearchHit, facts: Sequence[Fact], selected: Collection[str]) -> Snippet:
+    """Return of a turn in a list the fact that is asked for, or what came of the turn."""
+    if facts and facts[0].uuid in selected:
+        return Snippet(facts[0].text)
+    return Snippet(hit.outcome or ("" if hit.fact == hit.prompt else hit.fact))
 
 
 def _shown_facts(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.terms import Tokenizer, content_words
+from turnetl.base.terms import Tokenizer, content_words, may_occur
 from turnetl.index.port import Alternatives
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
@@ -63,7 +63,7 @@ class Thesaurus:
 
         What stands for a phrase stands for each of its terms.
         """
-        tokenizer, given = Tokenizer(), set(terms)
+        tokenizer, given = Tokenizer(), frozenset(terms)
         parts = {
             tuple(terms[start : start + length])
             for length in range(1, _MAX_WORDS + 1)
@@ -72,7 +72,7 @@ class Thesaurus:
         found: dict[str, set[tuple[str, ...]]] = {}
         for phrases in self.groups:
             # Few groups have a word of the query, and only these are split into terms.
-            if tokenizer.occurring(" ".join(phrases), given):
+            if may_occur(" ".join(phrases), given):
                 group = {tuple(tokenizer.joined(phrase).split()) for phrase in phrases} - {()}
                 for part in group & parts:
                     for term in part:

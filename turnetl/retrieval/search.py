@@ -21,14 +21,18 @@ from turnetl.base.relations import SUPERSEDES
 from turnetl.base.results import described
 from turnetl.base.terms import content_words
 from turnetl.base.time_span import (
+    COMPOUND,
     DATED,
     DAY_OF_MONTH,
     MONTH,
+    OFFSET,
     RELATIVE,
+    WEEKDAY,
     CalendarUnit,
     TimeSpan,
     calendar_span,
     parse_time_span,
+    shifted,
 )
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.index.conditions import Selection
@@ -46,7 +50,7 @@ from turnetl.retrieval.hits import (
     held_facts,
     hit_facts,
 )
-from turnetl.retrieval.match import TurnMatch, matcher, missing_from_all
+from turnetl.retrieval.match import Match, TurnMatch, matcher, missing_from_all
 from turnetl.retrieval.query import Query, Thesaurus, analyze, used_part
 from turnetl.retrieval.ranking import (
     RERANKED,
@@ -115,15 +119,14 @@ async def search(
         thesaurus: words that stand for each other.
         model: rates the best turns again; None: none does.
     """
-    time, text = find_time(used_part(query), now) if now else (None, query)
     if limit < 1 or (selection.is_empty and not query.strip()):
         return Hits()
+    ranking = _QueryRanking(index, embedder, StaticModel.open(), selection, weights, thesaurus)
+    time, text = await ranking.find_time(query, now)
     if not query.strip() or (time and asks_for_all(text)):
         return _list_newest(index, _within(selection, time), limit)
-    static_model = StaticModel.open()
-    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
-    ranked = _ranked(analyzed, index, static_model, selection, time=time, weights=weights)
-    ranked = ranked[: limit if model is None else max(limit, RERANKED)]
+    analyzed = await ranking.analyze(text)
+    ranked = ranking.rank(analyzed, time)[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
     compared = matcher(analyzed, index)
     matches = {hit.turn.key: compared.match(hit, facts[hit.turn.key]) for hit in ranked}
@@ -132,7 +135,7 @@ async def search(
             distant=len(ranked[:limit]), missing_words=compared.missing_from_all(matches.values())
         )
     shown = np.array(sorted(hit.turn.key for hit in ranked), dtype=np.int64)
-    excerpts = ExcerptRanking(analyzed, static_model, index.passage_tokens(shown))
+    excerpts = ExcerptRanking(analyzed, ranking.static_model, index.passage_tokens(shown))
     if model is not None:
         from turnetl.retrieval.reranking import rerank  # noqa: PLC0415 - imports graphiti
 
@@ -162,27 +165,58 @@ async def rank_all(
     thesaurus: Thesaurus = Thesaurus(),  # noqa: B008 - a frozen value
 ) -> list[RankedTurn]:
     """Return all turns that `search` ranks for a query, each with its evidence, best first."""
-    time, text = find_time(used_part(query), now) if now else (None, query)
-    static_model = StaticModel.open()
-    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
-    return _ranked(analyzed, index, static_model, selection, time=time, weights=weights)
+    ranking = _QueryRanking(index, embedder, StaticModel.open(), selection, weights, thesaurus)
+    time, text = await ranking.find_time(query, now)
+    return ranking.rank(await ranking.analyze(text), time)
 
 
-def _ranked(
-    query: Query,
-    index: PersistentIndex,
-    static_model: StaticModel,
-    selection: Selection,
-    *,
-    time: TimeSpan | None,
-    weights: Mapping[Evidence, float],
-) -> list[RankedTurn]:
-    def ranked_in(selection: Selection) -> list[RankedTurn]:
-        keys = None if selection.is_empty else index.select(selection)
-        return rank(query, index, static_model, keys, weights)
+@dataclass(frozen=True, slots=True)
+class _QueryRanking:
+    """Ranks the selected turns for texts."""
 
-    ranked = ranked_in(selection)
-    return weigh_by_time(ranked, ranked_in(_within(selection, time))) if time else ranked
+    index: PersistentIndex
+    embedder: Embedder
+    static_model: StaticModel
+    selection: Selection
+    weights: Mapping[Evidence, float]
+    thesaurus: Thesaurus
+
+    async def find_time(self, query: str, now: datetime | None) -> tuple[TimeSpan | None, str]:
+        """Return the time that a query names, by a date or by what happened, and the rest."""
+        if now is None:
+            return None, query
+        time, text = find_time(used_part(query), now)
+        found = _EVENT.search(text) if time is None and not _QUOTED.search(text) else None
+        if found and (day := await self._day(found[2])):
+            rest = text[: found.start()] + text[found.end() :]
+            return shifted(
+                found[1], calendar_span(CalendarUnit.DAY, day.astimezone(now.tzinfo)), now
+            ), rest
+        return time, text
+
+    async def analyze(self, text: str) -> Query:
+        chosen = self.index.search_embedder
+        return await analyze(text, self.embedder, self.static_model, self.thesaurus, chosen)
+
+    def rank(self, query: Query, time: TimeSpan | None) -> list[RankedTurn]:
+        ranked = self._ranked(query, self.selection)
+        if time is None:
+            return ranked
+        return weigh_by_time(ranked, self._ranked(query, _within(self.selection, time)))
+
+    def _ranked(self, query: Query, selection: Selection) -> list[RankedTurn]:
+        keys = None if selection.is_empty else self.index.select(selection)
+        return rank(query, self.index, self.static_model, keys, self.weights)
+
+    async def _day(self, event: str) -> datetime | None:
+        """Return when the turn began that matches what happened; None if none does strongly."""
+        query = await self.analyze(event)
+        best = self.rank(query, None)[:1]
+        facts = held_facts(self.index, best, self.selection.as_of)
+        compared = matcher(query, self.index)
+        matches = [compared.match(hit, facts[hit.turn.key]) for hit in best]
+        is_found = any(one.is_close and one.match is Match.STRONG for one in matches)
+        return best[0].turn.started_at if is_found else None
 
 
 def _list_newest(index: PersistentIndex, selection: Selection, limit: int) -> Hits:
@@ -241,17 +275,21 @@ OUTSIDE = 0.7
 
 _PREPOSITION = "since|after|before|until"
 _BEFORE_MONTH = "|".join(rf"(?<=\b{word} )" for word in ("in", "during", *_PREPOSITION.split("|")))
+_BEFORE_DAY = "|".join(rf"(?<=\b{word} )" for word in ("on", *_PREPOSITION.split("|")))
 _EXPRESSION = (
     rf"(?:\b(?P<preposition>{_PREPOSITION}) )?(?<![\w./:-])"
-    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED}"
+    rf"(?P<time>(?P<relative>{COMPOUND}|(?!today)(?:{RELATIVE}))|{DATED}"
     # Without a year, the last one is meant. `may` and `march` are verbs but after a preposition,
     # and `may` in lower case is one there too.
-    rf"|(?:{_BEFORE_MONTH})(?!(?-i:may)){MONTH}|(?<=\bon ){DAY_OF_MONTH})"
+    rf"|(?:{_BEFORE_MONTH})(?!(?-i:may)){MONTH}|(?<=\bon ){DAY_OF_MONTH}"
+    rf"|(?:{_BEFORE_DAY}){WEEKDAY})"
     r"(?![\w/:-]|\.\w)"
 )
+_EVENT = re.compile(rf"(?:\b(?:in|on|during) )?\b({OFFSET}) ([^,;?]+)", re.IGNORECASE)
+"""A time by what happened: `the week after the release`."""
 _PART = re.compile(
     r"[0-9]{4}|yesterday|ago|last|past|this"
-    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
 )
 """What every expression contains. Few queries do, and compiling `_EXPRESSION` takes 5 ms."""

@@ -191,6 +191,16 @@ class _Candidate:
     """The sentence after it, which may explain it."""
 
 
+@dataclass(frozen=True, slots=True)
+class TitledTurn:
+    """A turn with what a hit shows of it beside the snippet."""
+
+    turn: IndexedTurn
+    facts: Sequence[Fact]
+    title: str
+    outcome: str
+
+
 class SnippetFinder:
     """Finds what of a turn answers a query best."""
 
@@ -202,22 +212,28 @@ class SnippetFinder:
         self._unspaced = [word.text for word in words if word.is_unspaced]
         self._asked = [one for one in _INTENTIONS if one.query.search(query.text)]
 
-    def snippet(
-        self, turn: IndexedTurn, facts: Sequence[Fact], title: str, outcome: str
-    ) -> Snippet:
-        """Return the best sentences, or the outcome if none has much of the query."""
+    def snippets(self, titled: Sequence["TitledTurn"]) -> list[Snippet]:
+        """Return of each turn the best sentences, or its outcome if none has much of the query."""
+        if not titled:
+            return []
         failed = self._asks_for_errors
         candidates = [
-            one
-            for one in (*_of_facts(facts), *_of_turn(turn, with_failures=failed))
-            if not self._repeats(one.text, title)
+            [*_of_facts(one.facts), *_of_turn(one.turn, with_failures=failed)] for one in titled
         ]
-        texts = [one.text for one in candidates]
-        shares = self._excerpts.shares(texts)
+        shares = self._excerpts.shares([one.text for of_turn in candidates for one in of_turn])
+        ends = np.cumsum([len(of_turn) for of_turn in candidates])
+        parts = zip(titled, candidates, np.split(shares, ends[:-1]), strict=True)
+        return [self._snippet(*part) for part in parts]
+
+    def _snippet(
+        self, titled: "TitledTurn", candidates: Sequence[_Candidate], shares: NDArray[np.float32]
+    ) -> Snippet:
         scores = shares + [self._asked_for(one) for one in candidates]
-        best = int(np.argmax(scores)) if candidates else -1
-        if best < 0 or (shares[best] < _LEAST_SHARE and outcome):
-            return self.marked(outcome if is_informative(outcome) else "")
+        ordered = np.argsort(-scores, kind="stable").tolist()
+        title = titled.title, set(self._tokenizer.count(titled.title))
+        best = next((one for one in ordered if not self._repeats(candidates[one].text, *title)), -1)
+        if best < 0 or (shares[best] < _LEAST_SHARE and titled.outcome):
+            return self.marked(titled.outcome if is_informative(titled.outcome) else "")
         chosen = candidates[best]
         both = f"{chosen.text} {chosen.following}"
         return self.marked(both if chosen.following and len(both) <= _MAX_CHARS else chosen.text)
@@ -240,11 +256,11 @@ class SnippetFinder:
     def _asks_for_errors(self) -> bool:
         return any(FAILED_WITH in one.relations for one in self._asked)
 
-    def _repeats(self, text: str, title: str) -> bool:
-        """Return whether a text says what the title says, perhaps in the words of the prompt."""
+    def _repeats(self, text: str, title: str, shown: set[str]) -> bool:
+        """Return whether a text says what the title of these terms says, perhaps in other words."""
         if repeats_any(text, [title]):
             return True
-        words, shown = (set(self._tokenizer.count(one)) for one in (text, title))
+        words = set(self._tokenizer.count(text))
         return len(words & shown) > _REPEATED_SHARE * min(len(words), len(shown))
 
     def _asked_for(self, candidate: _Candidate) -> float:
