@@ -14,7 +14,7 @@ from tests.cli.command import clean_environment, command_line, run_in_process
 from turnetl.install.agents import AGENTS, Agent, AnswerShape, HookMoment
 from turnetl.install.hook_call import HookCall, respond
 from turnetl.llm.meter import estimate_tokens
-from turnetl.mcp.hooks import PROMPT_TOKENS, START_TOKENS
+from turnetl.mcp.hooks import PROMPT_TOKENS, START_TOKENS, answer_alone
 
 NOW = datetime(2026, 3, 3, 10, 0, tzinfo=UTC)
 PROMPTS = (
@@ -54,7 +54,7 @@ def _call(
     words = (moment.value, "--agent", agent.name, "--lake", str(home / ".turnetl" / "lake"))
     if content is None:
         content = json.dumps(values).encode()
-    return respond(words, content, clean_environment(home), home)
+    return respond(words, content, clean_environment(home), home, answer_alone)
 
 
 def connect(path: Path) -> socket_module.socket:

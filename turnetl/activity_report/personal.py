@@ -5,8 +5,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 from turnetl.activity_report.model import ActivityReport, ReportedTurn
-from turnetl.base.projects import path_without_persons, users_in
 from turnetl.parsing.archive_paths import path_texts, redacted_path
+from turnetl.parsing.person_names import path_without_persons, users_in
 from turnetl.redact import Redactor
 
 

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -68,25 +68,35 @@ class HookCall:
         return tuple(word for option in named.items() if option[1] for word in option)
 
 
-def main(words: Sequence[str], environment: Mapping[str, str], home: Path) -> None:
+AnswerAlone = Callable[["HookCall"], str]
+"""Returns what a hook says if no open process does, from an index that is opened for it."""
+
+
+def main(
+    words: Sequence[str], environment: Mapping[str, str], home: Path, alone: AnswerAlone
+) -> None:
     """Answer one call on standard output, and end the process; `words`: those after the verb."""
     with suppress(BaseException):
         _stop_late()
         content = sys.stdin.buffer.read(MAX_BYTES + 1)
-        sys.stdout.write(respond(words, content, environment, home))
+        sys.stdout.write(respond(words, content, environment, home, alone))
         sys.stdout.flush()
     # Without the clean-up of the interpreter, and without a late error.
     os._exit(0)
 
 
 def respond(
-    words: Sequence[str], content: bytes, environment: Mapping[str, str], home: Path
+    words: Sequence[str],
+    content: bytes,
+    environment: Mapping[str, str],
+    home: Path,
+    alone: AnswerAlone,
 ) -> str:
     """Return what a call prints, "" for nothing. Raises nothing: a failure is logged."""
     state = state_folder(environment, home)
     try:
         call, agent = read_call(words, content)
-        return _encoded(agent, call, _answer(call, environment, state))
+        return _encoded(agent, call, _answer(call, environment, state, alone))
     except BaseException as error:  # noqa: BLE001 - an agent goes on, whatever happens here
         with suppress(OSError):
             _log(state, words, error)
@@ -141,15 +151,13 @@ def _text(given: Mapping[str, Any], *names: str) -> str:
     return next((value for value in found if isinstance(value, str) and value), "")
 
 
-def _answer(call: HookCall, environment: Mapping[str, str], state: Path) -> str:
+def _answer(call: HookCall, environment: Mapping[str, str], state: Path, alone: AnswerAlone) -> str:
     if call.moment is HookMoment.SESSION_END:
         start_backfill(call, state)
         return ""
     if (answer := _ask_open(call, environment, state)) is not None:
         return answer
-    from turnetl.mcp.hooks import answer_alone  # noqa: PLC0415 - takes a third of a second
-
-    return answer_alone(call)
+    return alone(call)
 
 
 def _ask_open(call: HookCall, environment: Mapping[str, str], state: Path) -> str | None:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from turnetl.base.errors import BadArchive
-from turnetl.base.projects import path_without_persons, users_in
 from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, archive_digest, archive_digests
 from turnetl.lake.forgotten import read_forgotten
@@ -21,6 +20,7 @@ from turnetl.parsing.archive_paths import is_redacted, path_texts, redacted_path
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, ParseOptions, StoredArchive, batches
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, ParseReport, Problem
+from turnetl.parsing.person_names import path_without_persons, users_in
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
 from turnetl.redact.port import is_plain
