@@ -53,7 +53,7 @@ docs: $(VENV)/.ready
 
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
-	    --python-version 3.11 --extra dev --extra prefect --extra dask --extra semantic --extra communities --extra objects pyproject.toml -o requirements.lock
+	    --python-version 3.11 --extra dev --extra prefect --extra dask --extra semantic --extra communities --extra objects --extra sql pyproject.toml -o requirements.lock
 	mkdir -p build
 	$(BIN)/uv pip compile --universal --no-deps --quiet --no-header --python-version 3.11 --format pylock.toml \
 	    requirements.lock -o build/pylock.toml

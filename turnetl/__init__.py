@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turnetl.activity_report.model import ReportFile
     from turnetl.agent_sources import Source, SourcesReport
     from turnetl.api.evaluation import compare_templates, evaluate
-    from turnetl.api.export import export, import_lake
+    from turnetl.api.export import export, import_lake, sql
     from turnetl.api.history import (
         digest,
         entity,
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.turn_summary import Timeline
     from turnetl.settings import Settings, load_settings
     from turnetl.status_report import StatusReport
+    from turnetl.transfer.sql import SqlResult
     from turnetl.transfer.transfer_report import ExportReport, ImportReport
     from turnetl.verification.verify_report import VerifyReport
 
@@ -107,6 +108,7 @@ __all__ = [
     "Skip",
     "Source",
     "SourcesReport",
+    "SqlResult",
     "StatusReport",
     "SummarizeReport",
     "TemplateComparison",
@@ -145,6 +147,7 @@ __all__ = [
     "show",
     "sources",
     "split_entity",
+    "sql",
     "status",
     "summarize",
     "timeline",

@@ -57,6 +57,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("sources",),
     ("export", "--output", "exported", "--format", "markdown"),
     ("export", "--output", f"no {NAME}", "--session", NAME),
+    ("sql", "FROM turns"),
+    ("sql", f"FROM steps WHERE {NAME}"),
     ("import", f"no {NAME}", "--machine", "laptop"),
     ("import", ".turnetl/lake", "--machine", "laptop", "--lake", "imported"),
     ("status",),

@@ -36,6 +36,7 @@ ARGUMENTS = {
     "export": ("export", "--output", "out"),
     "install": ("install", "--all"),
     "uninstall": ("uninstall", "--all"),
+    "sql": ("sql", "FROM turns"),
     "formats": ("formats",),
     "rules": ("rules",),
     "config show": ("config", "show"),

@@ -9,6 +9,7 @@ from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 from turnetl.transfer import lake_import, run_export
 from turnetl.transfer.run_export import ExportOptions
+from turnetl.transfer.sql import SqlResult, read_tables
 from turnetl.transfer.transfer_report import ExportFormat, ExportReport, ImportReport
 
 
@@ -16,7 +17,9 @@ async def export(
     output: Path,
     settings: Settings | None = None,
     *,
-    format: Literal["markdown", "jsonl", "parquet", "graphml", "cypher", "atif"] = "markdown",  # noqa: A002
+    format: Literal[  # noqa: A002
+        "markdown", "jsonl", "parquet", "compact", "graphml", "cypher", "atif"
+    ] = "markdown",
     query: str = "",
     limit: int = 100,
     progress: Progress = ignore_progress,
@@ -42,6 +45,22 @@ async def export(
     selection = selection_of(**conditions)
     options = ExportOptions(ExportFormat(format), FilePath(output), query, selection, limit)
     return await run_export.export(settings or load_settings(), options, now, progress=progress)
+
+
+async def sql(query: str, settings: Settings | None = None) -> SqlResult:
+    """Query the views of `turnetl sql` with DuckDB. Nothing can be changed.
+
+    Args:
+        query: SQL; of several statements the last one's result.
+        settings: everything that is configured; None: as the command line would load it.
+
+    Raises:
+        BadUsage: the lake holds no turns, DuckDB is not installed, or the query fails.
+        Fatal: a table cannot be read.
+    """
+    tables = await read_tables(settings or load_settings(), now)
+    with tables.opened() as session:
+        return session.result(query)
 
 
 def import_lake(

@@ -28,6 +28,7 @@ from turnetl.cli import (
     prefect,
     search,
     serve,
+    sql,
     summarize,
     templates,
     undo,
@@ -102,6 +103,7 @@ app.command(export.export, group=HISTORY_COMMANDS)
 app.command(install.install, group=SETUP_COMMANDS)
 app.command(install.uninstall, group=SETUP_COMMANDS)
 app.command(install.hook, show=False)
+app.command(sql.sql, group=HISTORY_COMMANDS)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)
@@ -133,6 +135,7 @@ READING_COMMANDS = frozenset(
         "serve",
         "show",
         "sources",
+        "sql",
         "status",
         "timeline",
         "why",

@@ -44,6 +44,7 @@ def export(
         Literal["markdown", "jsonl", "parquet", "graphml", "cypher", "atif"],
         Parameter(name="--format"),
     ] = "markdown",
+    compact: Flag = False,
     filters: ExportFilterOptions = NO_FILTERS,
     limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
     redact_pii: Annotated[bool | None, Parameter(help=_REDACT)] = None,
@@ -54,6 +55,7 @@ def export(
     Args:
         output: A folder, or a file for jsonl, graphml and cypher.
         format_: What is written.
+        compact: With `--format parquet`: few files by year for other programs, each turn once.
         limit: With a query: at most this many turns [default: 100].
     """
     from turnetl.transfer import run_export
@@ -65,8 +67,10 @@ def export(
         raise BadUsage("`turnetl export` needs --output, a folder or a file")
     if limit is not None and not text:
         raise BadUsage("`--limit` needs a query: without one, all selected turns are exported")
+    if compact and format_ != "parquet":
+        raise BadUsage("`--compact` needs `--format parquet`")
     options = run_export.ExportOptions(
-        format=ExportFormat(format_),
+        format=ExportFormat.COMPACT if compact else ExportFormat(format_),
         output=output.expanduser(),
         query=text,
         selection=checked(filters, format="archive-format"),

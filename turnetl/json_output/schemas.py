@@ -45,6 +45,7 @@ from turnetl.retrieval.digest import Digest
 from turnetl.retrieval.recipe_search import RecipeResults
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.status_report import StatusReport
+from turnetl.transfer.sql import SqlResult
 from turnetl.transfer.transfer_report import ExportReport, ImportReport
 from turnetl.trust.folder_trust import TrustReport
 from turnetl.verification.verify_report import VerifyReport
@@ -120,6 +121,7 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "install": (InstallReport,),
     "uninstall": (InstallReport,),
     "export": (ExportReport,),
+    "sql": (SqlResult,),
     "import": (ImportReport,),
     "formats": (FormatsReport,),
     "rules": (RulesReport,),

@@ -137,8 +137,8 @@ def to_parquet(
     A file without a row that meets the condition is left out, unless it has tokens of subagents.
     """
     files = {
-        "entities.parquet": _encoded([_values(one) for one in content.entities], ENTITY_COLUMNS),
-        "facts.parquet": _encoded([_values(one) for one in content.facts], FACT_COLUMNS),
+        "entities.parquet": encoded(frame(content.entities, ENTITY_COLUMNS)),
+        "facts.parquet": encoded(frame(content.facts, FACT_COLUMNS)),
     }
     turns = redactions = 0
     turn_files = lake.turn_files_of(groups)
@@ -230,14 +230,19 @@ def _changed(metadata: ArchiveMetadata, rows: pl.DataFrame) -> ArchiveMetadata:
     )
 
 
-def _values(item: Entity | Fact) -> Mapping[str, object]:
-    columns = ENTITY_COLUMNS if isinstance(item, Entity) else FACT_COLUMNS
+def frame(items: Iterable[Entity | Fact], columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return entities or facts as a table of `ENTITY_COLUMNS` or `FACT_COLUMNS`, in their order."""
+    return pl.DataFrame([_values(one, columns) for one in items], schema=dict(columns))
+
+
+def _values(item: Entity | Fact, columns: Iterable[str]) -> Mapping[str, object]:
     values = {name: getattr(item, name) for name in columns}
     lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
     return values | lists | {"attributes": msgspec.json.encode(dict(item.attributes)).decode()}
 
 
-def _encoded(rows: list[Mapping[str, object]], columns: Mapping[str, Any]) -> bytes:
+def encoded(rows: pl.DataFrame) -> bytes:
+    """Return a table as a Parquet file."""
     buffer = io.BytesIO()
-    pl.DataFrame(rows, schema=dict(columns)).write_parquet(buffer, compression="zstd")
+    rows.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()

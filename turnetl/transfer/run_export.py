@@ -28,11 +28,12 @@ from turnetl.retrieval.hits import held
 from turnetl.settings import Settings
 from turnetl.transfer import file_formats
 from turnetl.transfer.atif import to_atif
+from turnetl.transfer.compact import to_compact
 from turnetl.transfer.content import ExportContent, ExportedTurn, ordered
 from turnetl.transfer.markdown import to_markdown
 from turnetl.transfer.output import WrittenFiles, write_file, write_folder
 from turnetl.transfer.redaction import redacted_content, redacted_machine
-from turnetl.transfer.transfer_report import ExportFormat, ExportReport
+from turnetl.transfer.transfer_report import HOLDS_NOISE, ExportFormat, ExportReport
 
 _FACT_TURNS = 2_000
 """Turns whose facts are read together."""
@@ -42,7 +43,11 @@ _SINGLE_FILES = {
     ExportFormat.CYPHER: (".cypher", file_formats.CYPHER_MARK, file_formats.to_cypher),
 }
 """Of the formats that are one file, with the beginning and the function of each."""
-_FOLDERS = {ExportFormat.MARKDOWN: to_markdown, ExportFormat.ATIF: to_atif}
+_FOLDERS = {
+    ExportFormat.MARKDOWN: to_markdown,
+    ExportFormat.ATIF: to_atif,
+    ExportFormat.COMPACT: to_compact,
+}
 """Of the formats that are a folder."""
 _NAME = pl.element().struct.field("name").str.to_lowercase()
 _CALLS = pl.element().struct.field("tool_calls").explode().struct
@@ -88,12 +93,7 @@ async def export(
 ) -> ExportReport:
     """Export the turns of the lake that meet the conditions, redacted again."""
     lake = wiring.lake(settings)
-    existing = lake.groups()
-    if not existing:
-        raise BadUsage(
-            f"the lake `{settings.lake}` holds no turns: run `turnetl backfill ARCHIVES`, or name "
-            "another lake with --lake"
-        )
+    existing = groups_with_turns(settings, lake)
     stated = await _stated(settings, options, clock, existing, progress)
     groups = [group for group in stated.groups if group in existing]
     turn_ids = stated.in_graph if stated.needs_graph else None
@@ -123,7 +123,7 @@ class _Export:
 
     def write_content(self) -> ExportReport:
         content = self.content
-        if self.options.format is not ExportFormat.JSONL:
+        if self.options.format not in HOLDS_NOISE:
             content = content.without_noise()
         clean, redactions = redacted_content(content, self.redactor)
         written = _write(clean, self.options)
@@ -232,6 +232,25 @@ def _rows_of(lake: Lake, groups: Iterable[GroupId], turns: Collection[str]) -> p
     same = {row for group in groups for row in of_same_turns(lake, group, turns)}
     is_run = ~schema.IS_TURN & pl.col("turn_id").is_in(sorted(same))
     return is_run | pl.col("turn_id").is_in(sorted(turns))
+
+
+def groups_with_turns(settings: Settings, lake: Lake) -> list[GroupId]:
+    """Return the groups of the lake, sorted; raise BadUsage if there is none."""
+    if groups := lake.groups():
+        return groups
+    raise BadUsage(
+        f"the lake `{settings.lake}` holds no turns: run `turnetl backfill ARCHIVES`, or name "
+        "another lake with --lake"
+    )
+
+
+async def graph_content(
+    settings: Settings, clock: Clock, groups: Sequence[GroupId], progress: Progress
+) -> tuple[ExportContent, str | None]:
+    """Return all entities and facts of the graph, and why they are missing or old, if they are."""
+    options = ExportOptions(ExportFormat.PARQUET, Path())
+    stated = await _stated(settings, options, clock, groups, progress)
+    return stated.knowledge, stated.unread
 
 
 async def _stated(

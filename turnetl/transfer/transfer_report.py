@@ -15,9 +15,15 @@ class ExportFormat(StrEnum):
     MARKDOWN = "markdown"
     JSONL = "jsonl"
     PARQUET = "parquet"
+    COMPACT = "compact"
+    """Parquet for other programs: each turn once, few files."""
     GRAPHML = "graphml"
     CYPHER = "cypher"
     ATIF = "atif"
+
+
+HOLDS_NOISE = frozenset({ExportFormat.JSONL, ExportFormat.PARQUET, ExportFormat.COMPACT})
+"""Formats of all turns; the others leave out noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class ExportReport:
     facts: Annotated[int, described("Facts in the export.")]
     noise: Annotated[
         int,
-        described("Selected turns that are noise; `jsonl` and `parquet` hold them."),
+        described("Selected turns that are noise; `jsonl`, `parquet` and `compact` hold them."),
     ]
     redactions: Annotated[int, described("Redactions of what the lake or the graph still had.")]
     redacts_persons: bool

@@ -1,13 +1,23 @@
 """What an export wrote, and what an import added."""
 
 from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from turnetl.base.clock import encoded_time
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.text import plural, size
-from turnetl.transfer.transfer_report import ExportFormat, ExportReport, ImportReport
-from turnetl.views.nodes import View
+from turnetl.base.text import one_line, plural, size
+from turnetl.transfer.transfer_report import HOLDS_NOISE, ExportReport, ImportReport
+from turnetl.views.nodes import Caption, Column, Table, View
 
-_HOLDS_NOISE = (ExportFormat.JSONL, ExportFormat.PARQUET)
+if TYPE_CHECKING:
+    from turnetl.transfer.sql import SqlResult
+
+_NUMERIC = ("BIGINT", "DECIMAL", "DOUBLE", "FLOAT", "HUGEINT", "INTEGER", "UBIGINT", "SMALLINT")
+"""How the types of numbers begin, as DuckDB writes them."""
+_CELL = 60
+"""Characters of a value that a table shows."""
 
 
 def view(report: ExportReport) -> View:
@@ -33,7 +43,7 @@ def messages(report: ExportReport) -> list[str]:
         )
     elif not report.turns:
         found.append("no turn of the lake meets these conditions")
-    if report.noise and report.format not in _HOLDS_NOISE:
+    if report.noise and report.format not in HOLDS_NOISE:
         found.append(
             f"{plural(report.noise, 'turn')} of noise left out; JSONL and Parquet hold them"
         )
@@ -99,3 +109,34 @@ def import_messages(report: ImportReport) -> list[str]:
 
 def import_exit_code(report: ImportReport) -> ExitCode:
     return ExitCode.FAILED if report.damaged else ExitCode.DONE
+
+
+def sql_rows(result: "SqlResult", limit: int) -> View:
+    """Return the first rows of a query's result as a table, and how many more there are."""
+    columns = [Column(one.name, is_number=one.type.startswith(_NUMERIC)) for one in result.columns]
+    rows = [[_cell(one) for one in row.values()] for row in result.rows[:limit]]
+    more = len(result.rows) - len(rows)
+    rest = f", the first {len(rows):,} shown: --limit or --output has the rest" if more else ""
+    found = Caption(f"{plural(len(result.rows), 'row')}{rest}")
+    return [Table(columns, rows), found] if columns else [found]
+
+
+def sql_file(rows: int, path: Path) -> str:
+    return f"{plural(rows, 'row')} in {path}"
+
+
+def _cell(value: object) -> str:
+    """Return a value of a row on one line of at most `_CELL` characters."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return encoded_time(value)[:19]
+        case float():
+            return f"{value:,.6g}"
+        case int():
+            return f"{value:,}"
+        case _:
+            return one_line(str(value), _CELL)

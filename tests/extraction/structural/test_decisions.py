@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
-from turnetl.extraction.structural import decisions
+from turnetl.extraction.structural import decisions, problems
 from turnetl.extraction.structural.decisions import StatementKind, TurnEvidence
 
 EDIT = TurnEvidence(in_project=True, edited_files=True)
@@ -22,7 +22,7 @@ def stated(speaker: str, text: str) -> set[str]:
     if speaker == "agent":
         found = decisions.of_agent(text, EDIT, ())
     else:
-        found = [*decisions.of_user([text], EDIT), *decisions.reported(text)]
+        found = [*decisions.of_user([text], EDIT), *problems.reported(text)]
     return {one.kind.value for one in found} or {"none"}
 
 
@@ -149,7 +149,11 @@ async def test_a_comment_on_a_stopped_edit_rejects_it_unless_it_only_asks(
     edit = "the edit of `cart.py` (`print(total)`)"
     for comment, rejected, decided in [
         ("no, that is overkill here", True, []),
-        ("use the logging framework, not print", True, ["use the logging framework, not print"]),
+        (
+            "use the logging framework, not print",
+            True,
+            [f"use the logging framework, not print (about “{edit}”)"],
+        ),
         ("can we log it instead?", True, [f"log it instead (about “{edit}”)"]),
         ("why would that be empty?", False, []),
         ("pause, does this change the lock", False, []),

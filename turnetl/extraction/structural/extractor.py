@@ -14,10 +14,10 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
-    causes,
     commits,
     edits,
     entity_names,
+    problems,
     runs,
     statements,
     structural_recipe,
@@ -85,7 +85,8 @@ class StructuralExtractor:
         gone = edits.with_ends(superseded.facts, found.names, group, now)
         undone = commits.undone_facts(extracted.undone, turn.group_id, group, now)
         facts = (*superseded.facts, *superseded.ended, *invalidated, *gone, *undone)
-        mentions = found.names.keys() - {ids.entity_id(turn.group_id, USER.label, USER.folded_name)}
+        users = {found.uuid(one.source) for one in drafts if one.source.label == USER}
+        mentions = found.names.keys() - users
         return Resolved(
             entities=tuple(found.changed(now)),
             facts=tuple({fact.uuid: fact for fact in facts}.values()),
@@ -102,7 +103,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     earlier = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
     of_runs, history = runs.run_findings(features, earlier)
     failed = [fact for fact in of_runs if fact.relation == FAILED_WITH]
-    of_runs += causes.cause_facts(features, failed)
+    of_runs += problems.cause_facts(features, failed)
     of_commits = commits.commit_facts(features, (calls for _, calls in earlier))
     facts = _most_informative([*_other_facts(features, context), *of_commits, *of_runs])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]

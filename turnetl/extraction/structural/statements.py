@@ -14,8 +14,9 @@ from turnetl.base.relations import DECIDED, PREFERS, REJECTED, REPORTED
 from turnetl.episode_text import options, prose
 from turnetl.episode_text.options import Offer, Reply
 from turnetl.extraction.structural import decision_cues as cues
-from turnetl.extraction.structural import decisions, failures, lexicon
+from turnetl.extraction.structural import decisions, failures, lexicon, problems
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
+from turnetl.extraction.structural.edits import TEST_FILE
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     DECISION,
@@ -27,7 +28,7 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.supersession import CHOSEN, INSTEAD, SESSION, Choice, choice
 from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
-from turnetl.extraction.structural.turn_features import USER, TurnFeatures
+from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _ACTING = TurnEvidence(in_project=True, edited_files=True)
 _REPEATED, _REPEATED_BY_AGENT = 0.9, 0.6
@@ -66,10 +67,13 @@ _UNSPACED_NOUN = re.compile(
     r"(?<![的在把用将里都和或是这那我你请不]))"
     r"{2,8}"
 )
+_CODE_COMMENT = re.compile(r"(?://|# |/\*|<!--|-- )")
+_CODE_END = re.compile(r"\s+(?=//|# |/\*)|(?<=[;{}])\s+|\n")
+_MAX_CODE = 100
 _REMEMBERED = 64
 """Earlier turns: of several sessions at once."""
 _MAX_STEERING, _MAX_PHRASE, _MAX_PASTED, _FEW_WORDS = 8, 60, 2, 2
-_MIN_WORD, _MAX_WORDS = 3, 3
+_MIN_WORD, _MAX_WORDS, _MAX_EDITED = 3, 3, 3
 
 
 def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
@@ -116,7 +120,7 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     stated = [one for text in answers for one in _said_by_agent(text)]
     new = (one for one in of_agent if not _is_repeated(one, stated, _REPEATED_BY_AGENT))
     yield from _stated(features, "The agent", new)
-    reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
+    reports = problems.reported(turn.user_text, "" if plan else offered.basis)
     # The first sentence of a plan says what is wrong, the others why.
     reports = reports[:1] if plan else reports
     # In a chat, texts about the world also say what is wrong with it.
@@ -205,15 +209,20 @@ def _answer_facts(
     """Yield the answers to a form of questions, or what a comment on a stopped call decides."""
     pairs = decisions.answers(answer)
     for question, chosen in pairs:
-        if decisions.asks_back(chosen):
+        if decisions.asks_back(chosen) or cues.NEXT_STEP.search(question):
             continue
         text = f"Asked “{question}” the user answered: {chosen}"
+        if others := decisions.other_options(
+            (one.call for one in features.calls), question, chosen
+        ):
+            over = " and ".join(f"“{one}”" for one in others)
+            text = f"Asked “{question}”, the user chose “{chosen}” over {over}"
         yield from _fact(features, StatementKind.DECISION, f"{question} {chosen}", text)
     if pairs:
         return
     call = _stopped_call(features, answer)
     comment = prose.shorten(decisions.typed(answer), 300)
-    topic = _call_topic(features, call)
+    topic = _stopped_edit(features, call, comment)
     asks = "?" in comment or _ASKS.search(comment)
     rejects = (
         topic and len(comment.split()) > _FEW_WORDS and (not asks or _SUGGESTS.search(comment))
@@ -233,14 +242,20 @@ def _stopped_call(features: TurnFeatures, answer: str) -> ClassifiedCall | None:
     return next(calls, None)
 
 
-def _call_topic(features: TurnFeatures, call: ClassifiedCall | None) -> str:
-    """Return what a stopped edit would have done, or an empty string for other calls."""
+def _stopped_edit(features: TurnFeatures, call: ClassifiedCall | None, comment: str) -> str:
+    """Return what a stopped edit would have changed; empty for other calls.
+
+    Of its code it has the statement that shares most words with the comment.
+    """
     if call is None or call.kind not in WRITE_KINDS or not call.targets:
         return ""
     added = call.detail.partition("+ ")[2] or call.detail
-    code = prose.shorten(added.replace("`", "'"), 100)
+    words = decisions.content_words(comment)
+    pieces = [one for one in _CODE_END.split(added) if not _CODE_COMMENT.match(one)]
+    best = max(pieces, key=lambda one: len(words & decisions.content_words(one)), default="")
+    shown = prose.shorten(best.replace("`", "'"), _MAX_CODE)
     name = features.paths.file(call.targets[0]) or call.targets[0]
-    return f"the edit of `{name.rpartition('/')[2]}`" + (f" (`{code}`)" if code else "")
+    return f"the edit of `{name.rpartition('/')[2]}`" + (f" (`{shown}`)" if shown else "")
 
 
 def _reported(features: TurnFeatures, reports: Sequence[Statement]) -> Iterator[FactDraft]:
@@ -261,7 +276,7 @@ def _reported(features: TurnFeatures, reports: Sequence[Statement]) -> Iterator[
             name = pasted[index]
             sentence = f"`{name}`" + (f": {sentence}" if sentence else "")
         text, at = f"The user reported: {sentence}", features.turn.started_at
-        yield FactDraft(_RANK, USER, REPORTED, EntityKey(ERROR, name), text, at)
+        yield FactDraft(_RANK, features.user, REPORTED, EntityKey(ERROR, name), text, at)
 
 
 def _stated(
@@ -295,7 +310,7 @@ def _fact(
     if kind is StatementKind.PREFERENCE:
         attributes = {CHOSEN: named.chosen} if named.chosen else {}
         preference = EntityKey(PREFERENCE, name)
-        yield FactDraft(_RANK, USER, relation, preference, text, at, attributes=attributes)
+        yield FactDraft(_RANK, features.user, relation, preference, text, at, attributes=attributes)
         return
     chosen = named if kind is StatementKind.DECISION else Choice()
     about = about or sentence
@@ -317,9 +332,14 @@ def _about(features: TurnFeatures, sentence: str, *, is_resolved: bool) -> Entit
     for file in (*features.edited_files, *features.other_files):
         if _is_in(file.rpartition("/")[2], sentence):
             return EntityKey(FILE, file)
-    named = next(iter(features.entities_in(sentence)), None)
-    topic = "" if named else _topic(sentence, is_resolved=is_resolved)
-    return named or (EntityKey(CONCEPT, topic) if topic else None)
+    if named := next(iter(features.entities_in(sentence)), None):
+        return named
+    said = decisions.without_topic(sentence)
+    if topic := _topic(sentence if cues.POINTS.search(said) else said, is_resolved=is_resolved):
+        return EntityKey(CONCEPT, topic)
+    # What it changes is what it is about, if that is clear.
+    edited = [file for file in features.edited_files if not TEST_FILE.search(file)]
+    return EntityKey(FILE, edited[0]) if 0 < len(edited) <= _MAX_EDITED else None
 
 
 def _topic(sentence: str, *, is_resolved: bool = False) -> str:

@@ -24,7 +24,7 @@ from turnetl.base.relations import DECIDED, DECIDING, PREFERS, REJECTED, SUPERSE
 from turnetl.episode_text.prose import shorten
 from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.decision_cues import NEGATES, NUMBER
-from turnetl.extraction.structural.decisions import content_words
+from turnetl.extraction.structural.decisions import content_words, without_topic
 from turnetl.graph.mirror.group import GroupView
 
 CHOSEN = "chosen"
@@ -340,7 +340,7 @@ def _statement(fact: Fact) -> str:
 
 def _sentence(fact: Fact) -> str:
     """Return the sentence after `The user decided: ` and the like."""
-    return fact.text.partition(": ")[2]
+    return without_topic(fact.text.partition(": ")[2])
 
 
 def _parts(fact: Fact, group: GroupView) -> Iterator[Fact]:

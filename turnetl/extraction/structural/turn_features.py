@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import PurePosixPath
 from posixpath import normpath
 
+from turnetl.base import ids
 from turnetl.base.model import Turn
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import entity_names, lexicon, shell_commands
@@ -203,8 +205,10 @@ _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|log|csv|jsonl?)$")
 _MAX_DECLARED = 4
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _TOOL_NAME = re.compile(r"^[A-Za-z][\w.+#-]{1,30}$")
-USER = EntityKey("User", "user")
-"""Who prefers and reports; no turn mentions it."""
+USER = "User"
+"""The label of who prefers and reports; no turn mentions it."""
+_NO_PROJECT = "no_project"
+"""The group of turns without a folder, unless the user names another."""
 _MAX_READ_FILES = 8
 _MAX_SENTENCES = 400
 _MIN_STATEMENT, _MAX_STATEMENT = 4, 240
@@ -239,6 +243,24 @@ class TurnFeatures:
     evidence: Evidence
     reports: Mapping[str, tuple[str, ...]]
     """The informative sentences of the last answers of subagents that wrote files, by agent."""
+
+    @property
+    def user(self) -> EntityKey:
+        """The user, one for each project.
+
+        A group is a project, if it has the name of its folder. Of other groups each folder has a
+        user of its own, and without folders each archive, so that what one project prefers is not
+        said of another.
+        """
+        group = self.turn.group_id
+        if not self.paths.root:
+            archive = PurePosixPath(self.turn.archive).name
+            return EntityKey(USER, f"user of {archive}" if group == _NO_PROJECT else "user")
+        worktree = _WORKTREES.match(self.paths.root)
+        folders = (worktree.group(1) if worktree else self.paths.root).split("/")
+        # A group may also be named after a user and the project, or after a version of it.
+        is_own = any(f"_{ids.group_id(one)}_" in f"_{group}_" for one in folders if one)
+        return EntityKey(USER, "user" if is_own else f"user of {folders[-1]}")
 
     def at(self, call: ClassifiedCall) -> datetime | None:
         return call.call.ended_at or self.turn.started_at

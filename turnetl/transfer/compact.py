@@ -1,0 +1,46 @@
+"""Compact Parquet: few files for DuckDB, polars, Spark and Iceberg, each turn once.
+
+turns/year=2026/turns.parquet   entities.parquet   facts.parquet
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from turnetl.base import schema
+from turnetl.transfer.content import ExportContent
+from turnetl.transfer.file_formats import turn_row
+from turnetl.transfer.parquet import ENTITY_COLUMNS, FACT_COLUMNS, encoded, frame
+
+IS_FIRST_COPY = pl.col("turn_id") == pl.col("turn_id").sort_by(
+    "chars", "group_id", "turn_id", descending=[True, False, False]
+).first().over(
+    "format",
+    pl.coalesce("prompt_id", "content_hash"),
+    pl.coalesce(pl.col("started_at").cast(pl.String), "session_id"),
+)
+"""Whether a row of `schema.EPISODES` is no copy: in copies of a session in several groups, the same
+prompts stand at the same times. The longest one is kept."""
+COLUMNS = (*(column.name for column in schema.TURN_COLUMNS), "subagents", "noise", "copies")
+"""Columns of `turns.parquet`, after which comes `year`."""
+_NO_YEAR = "__HIVE_DEFAULT_PARTITION__"
+
+
+def to_compact(content: ExportContent) -> Mapping[str, bytes]:
+    """Return the turns by year of their prompts, each once, with the entities and facts."""
+    types = schema.EPISODES.polars
+    rows = pl.DataFrame(
+        [turn_row(one) for one in content.turns], schema={name: types[name] for name in COLUMNS}
+    )
+    turns = rows.filter(IS_FIRST_COPY).with_columns(year=pl.col("started_at").dt.year())
+    by_year = turns.sort("year", "group_id", "started_at", maintain_order=True).partition_by(
+        "year", as_dict=True
+    )
+    files = {
+        f"turns/year={_NO_YEAR if year is None else year}/turns.parquet": encoded(of_year)
+        for (year,), of_year in by_year.items()
+    }
+    return files | {
+        "entities.parquet": encoded(frame(content.entities, ENTITY_COLUMNS)),
+        "facts.parquet": encoded(frame(content.facts, FACT_COLUMNS)),
+    }
