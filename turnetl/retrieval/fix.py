@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY
+from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY, REPORTED
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
@@ -28,8 +28,8 @@ from turnetl.index.port import IndexedFact, IndexedTurn, Keys
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.items import ERROR_LABEL
-from turnetl.retrieval.query import analyze, normalized
-from turnetl.retrieval.ranking import rank
+from turnetl.retrieval.query import Query, analyze, normalized, used_part
+from turnetl.retrieval.ranking import described_shares, rank
 from turnetl.retrieval.turn_summary import TurnSummary, summarize
 
 EXACT = 2.0
@@ -40,6 +40,7 @@ _MIN_NAME_SHARE = 0.8
 _MIN_NAME_TERMS = 4
 """A log contains few words of many errors by chance, and most of a long name by no chance."""
 _CUT = "…"
+_QUALIFIER = re.compile(r"[./:]+")
 
 
 class ErrorMatcher:
@@ -54,6 +55,11 @@ class ErrorMatcher:
         self._tests = tests
         self._required = tests or self._rarest(self._term_sets(identifiers(text)), known)
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the text has the name of an error, a test or a symbol, not only words."""
+        return bool(self._required)
+
     def score(self, name: str, statement: str) -> float:
         """Return how well an error with this statement matches: 0 to 1, or `EXACT`."""
         plain = normalized(name).rstrip(_CUT)
@@ -62,7 +68,9 @@ class ErrorMatcher:
         if plain == self._text:
             return EXACT
         name_terms = set(self._tokenizer.count(name))
-        known = name_terms | set(self._tokenizer.count(statement))
+        # `paths.ReadSession` is also known as `ReadSession`.
+        unqualified = _QUALIFIER.sub(" ", f"{name} {statement}")
+        known = name_terms | set(self._tokenizer.count(f"{statement} {unqualified}"))
         contained = self._contained(name, plain, name_terms)
         return max(self._named(name_terms), self._shared(known), contained)
 
@@ -98,12 +106,16 @@ class ErrorMatcher:
 
 
 _TEST_LABEL = "Test"
-_UNRESOLVED = "unresolved"
+_UNRESOLVED, _EDITED = "unresolved", "edited"
 _OUTCOMES = {
     "fixed": "fixed",
     "passed_on_rerun": "passed on a rerun without a change",
+    _EDITED: "edited afterwards: no later run shows it passing",
     _UNRESOLVED: "unresolved: no later run shows it passing",
 }
+_MIN_DESCRIBED, _MIN_TURN = 0.26, 0.3
+"""How well an error must have what other words say, and how well its turn must match, each of 1."""
+_FAILURES = frozenset({FAILED_WITH, REPORTED})
 _RANKED = 60
 """Turns whose errors are compared with the query."""
 _OCCURRENCES = 5
@@ -139,7 +151,8 @@ class Occurrence:
         str,
         described(
             "`fixed`: it passed after a change; `passed_on_rerun`: without one; `passed`: it is not"
-            " known after what; `unresolved`: no later run shows it passing."
+            " known after what; `edited`: what it names was edited, and no later run shows it"
+            " passing; `unresolved`: no later run shows it passing."
         ),
     ]
 
@@ -179,23 +192,30 @@ async def find_fixes(
         return []
     keys = _failing_turns(index, tuple(groups))
     static_model = StaticModel.open()
-    query = await analyze(plain, embedder, static_model, search_embedder=index.search_embedder)
+    query = await analyze(
+        _telling_lines(plain), embedder, static_model, search_embedder=index.search_embedder
+    )
     ranked = rank(query, index, static_model, keys)[:_RANKED] if len(keys) else []
     facts = list(index.facts([one.turn.key for one in ranked]).values())
     names = {error.name for of_turn in facts for one in of_turn for error in _errors(one)}
-    errors = _matching(facts, ErrorMatcher(text, names))
+    matcher = ErrorMatcher(text, names)
+    errors = _matching(facts, matcher)
+    if not errors and not matcher.is_named:
+        scores = [one.score for one in ranked]
+        errors = _described(query, [*zip(scores, facts, strict=True)], index, static_model)
     return [error_history(index, error) for error in errors[:limit]]
 
 
 def error_history(index: PersistentIndex, error: Entity) -> ErrorHistory:
     stated = index.lookup().facts_about(error.uuid)
-    failures = [one for one in stated if one.indexed.fact.relation == FAILED_WITH] or stated
+    fixes = [one for one in stated if one.indexed.fact.relation == FIXED_BY]
+    failures = [one for one in stated if one.indexed.fact.relation in _FAILURES] or stated
     by_turn = {one.turns[-1]: one for one in failures}
     last = list(by_turn.items())[-_OCCURRENCES:]
     turns = index.turns([key for key, _ in last])
-    found = [_occurrence(index, one, turns[key]) for key, one in last if key in turns]
+    found = [_occurrence(index, one, turns[key], fixes) for key, one in last if key in turns]
     found.sort(key=lambda one: one.turn.receipt.started_at, reverse=True)
-    found.sort(key=lambda one: one.resolved_at is None)
+    found.sort(key=lambda one: (one.resolved_at is None, one.resolution == _UNRESOLVED))
     return ErrorHistory(error, tuple(found), len(by_turn))
 
 
@@ -220,6 +240,39 @@ def _matching(facts: Iterable[Sequence[IndexedFact]], matcher: ErrorMatcher) -> 
     return [error for score, error in ordered if score >= EXACT or not is_exact]
 
 
+def _described(
+    query: Query,
+    facts: Sequence[tuple[float, Sequence[IndexedFact]]],
+    index: PersistentIndex,
+    static_model: StaticModel,
+) -> list[Entity]:
+    """Return the error that says best in other words what the text says, if any does.
+
+    Args:
+        facts: of each turn, with its score.
+    """
+    failures = [
+        one
+        for score, of_turn in facts
+        for one in of_turn
+        if score >= _MIN_TURN and one.fact.relation in _FAILURES
+    ]
+    if not failures or not len(query.tokens):
+        return []
+    tokens = static_model.tokenize([f"{one.target.name} {one.fact.text}" for one in failures])
+    scores = described_shares(query, tokens, index, static_model)
+    best = max(range(len(failures)), key=lambda at: (scores[at], failures[at].fact.uuid))
+    return [failures[best].target] if scores[best] >= _MIN_DESCRIBED else []
+
+
+def _telling_lines(text: str) -> str:
+    """Return the lines of a long log that say what failed; a short text as it is."""
+    if len(text) <= len(used_part(text)):
+        return text
+    telling = (line for line in text.split("\n") if _FAILURE_LINE.search(line[:_MAX_LINE]))
+    return "\n".join(telling) or text
+
+
 def _errors(indexed: IndexedFact) -> list[Entity]:
     """Return the error and the failed test that a fact is about."""
     ends = (indexed.target, indexed.source)
@@ -228,26 +281,38 @@ def _errors(indexed: IndexedFact) -> list[Entity]:
     return [end for end in ends if ERROR_LABEL in end.labels][:1]
 
 
-def _occurrence(index: PersistentIndex, stated: StatedFact, turn: IndexedTurn) -> Occurrence:
-    fact = stated.indexed.fact
+def _occurrence(
+    index: PersistentIndex, stated: StatedFact, turn: IndexedTurn, fixes: Sequence[StatedFact]
+) -> Occurrence:
+    fact, resolution = stated.indexed.fact, _resolution(stated.indexed.fact)
     resolving = _resolving_turn(index, stated, turn)
     (summary,) = summarize(index, [turn.key])
     answering = turn if resolving is None else resolving
+    evidence = _evidence(index, stated, turn, resolving) if resolving else ()
+    if resolution == _EDITED:
+        edits = [one for one in fixes if _is_after(one.indexed.fact, fact)]
+        evidence = tuple(one.indexed.fact for one in edits)
+        edited = index.turns([one.turns[-1] for one in edits[-1:]])
+        answering = next(iter(edited.values()), turn)
     return Occurrence(
         fact=fact,
         turn=summary,
         resolved_at=fact.invalid_at,
         resolved_by=next(iter(summarize(index, [resolving.key] if resolving else [])), None),
-        evidence=_evidence(index, stated, turn, resolving) if resolving else (),
+        evidence=evidence,
         answer=_ending(from_episode_text(answering.text).answer),
-        resolution=_resolution(fact),
+        resolution=resolution,
     )
 
 
 def _resolution(fact: Fact) -> str:
     if fact.invalid_at is None:
-        return _UNRESOLVED
+        return _EDITED if fact.attributes.get("resolution") == _EDITED else _UNRESOLVED
     return str(fact.attributes.get("resolution", "passed"))
+
+
+def _is_after(fix: Fact, failure: Fact) -> bool:
+    return None in (fix.valid_at, failure.valid_at) or fix.valid_at >= failure.valid_at  # type: ignore[operator]  # neither is None
 
 
 def _resolving_turn(
@@ -343,6 +408,9 @@ _TESTS = (
     re.compile(r"(?:FAIL|ERROR):?\s+(?P<test>test\w+)\b"),
     re.compile("\u25cf\\s+(?P<test>.+ \u203a .+)"),
     re.compile("[\u2715\u2717\u00d7]\\s+(?P<test>.+?)(?:\\s+\\(?\\d+ ?ms\\)?)?"),
+)
+_FAILURE_LINE = re.compile(
+    r"(?i:\b(?:fail\w*|errors?|\w+error|\w+exception|panic|fatal|cannot|undefined|not found)\b)"
 )
 _FRAME = re.compile(r"at\s+\S.*|File \".*|-->\s.*|\d+ \|.*")
 _QUOTED = re.compile(r"(?<!\w)(['\"`])([^\s'\"`]{1,80})\1(?!\w)")

@@ -292,6 +292,27 @@ def late_interaction(
     return dict(zip(passages.keys[firsts].tolist(), best.tolist(), strict=True))
 
 
+def described_shares(
+    query: Query,
+    texts: Sequence[Sequence[int]],
+    index: PersistentIndex,
+    static_model: StaticModel,
+) -> list[float]:
+    """Return for each text of tokens the weighted share of the query that it says, from 0 to 1."""
+    weights = _weights(query, index)
+    starts = np.array([0])
+    return [
+        float(
+            (weights @ token_matches(query.tokens, np.array(one, np.uint16), starts, static_model))[
+                0
+            ]
+        )
+        if len(one)
+        else 0.0
+        for one in texts
+    ]
+
+
 def token_matches(
     wanted: NDArray[np.int64],
     tokens: NDArray[np.uint16],

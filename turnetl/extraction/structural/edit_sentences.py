@@ -154,6 +154,13 @@ def fix_phrase(parts: Sequence[EditedPart], failed: str) -> str:
     return next(filter(None, map(phrase, named or parts)), "")
 
 
+def is_definition(part: EditedPart, name: str) -> bool:
+    """Whether a name is that of the definition that an edit changed, with its class or without."""
+    return len(name) >= _MIN_NAME and f".{part.name}".endswith(
+        (f".{name}", f"::{name}", f"#{name}")
+    )
+
+
 def is_named(part: EditedPart, text: str) -> bool:
     """Whether a text names the definition that an edit changed."""
     name = re.split(r"::|[.#]", part.name)[-1]

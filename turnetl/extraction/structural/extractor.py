@@ -8,7 +8,7 @@ from itertools import compress, islice
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, Fact, GroupId
-from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY
+from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY, REPORTED
 from turnetl.episode_text import prose
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
@@ -18,6 +18,7 @@ from turnetl.extraction.structural import (
     edits,
     entity_names,
     problems,
+    reports,
     runs,
     statements,
     structural_recipe,
@@ -81,7 +82,7 @@ class StructuralExtractor:
         is_new = (group.fact(fact.uuid) is None and _joins_two(fact) for fact in stated)
         new = {fact.uuid: fact for fact in compress(stated, is_new)}
         superseded = supersession.supersede(episode, new.values(), found.names, group, now)
-        invalidated = [replace(fact, expired_at=now) for fact in ended]
+        invalidated = [replace(fact, expired_at=now if fact.invalid_at else None) for fact in ended]
         gone = edits.with_ends(superseded.facts, found.names, group, now)
         undone = commits.undone_facts(extracted.undone, turn.group_id, group, now)
         facts = (*superseded.facts, *superseded.ended, *invalidated, *gone, *undone)
@@ -101,11 +102,15 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     """Return at most 50 entities and 50 facts of the turn, the most informative first."""
     features = turn_features(episode.turn)
     earlier = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
-    of_runs, history = runs.run_findings(features, earlier)
+    others = [*_other_facts(features, context)]
+    reported = [fact for fact in others if fact.relation == REPORTED]
+    others = [fact for fact in others if fact.relation != REPORTED]
+    of_runs, history = runs.run_findings(features, earlier, reported)
     failed = [fact for fact in of_runs if fact.relation == FAILED_WITH]
-    of_runs += problems.cause_facts(features, failed)
+    stated = [*problems.cause_facts(features, failed or reported)]
+    of_runs = [*reports.with_causes(of_runs, stated), *stated]
     of_commits = commits.commit_facts(features, (calls for _, calls in earlier))
-    facts = _most_informative([*_other_facts(features, context), *of_commits, *of_runs])
+    facts = _most_informative([*others, *of_commits, *of_runs])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
     where = (str(fact.attributes.get("location", "")) for fact in facts)
     failed_in = (EntityKey(FILE, file) for file in where if "/" in file)

@@ -255,6 +255,13 @@ FINDINGS = _patterns(
     r"|Error: |ERROR: )?"
     r"(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
 )
+WRAPPED = re.compile(
+    rf"^({_PATH}\.\w{{1,5}}:\d+:\d+: [^\n]{{5,300}})\n\s{{1,4}}(\([a-z][\w:-]{{1,40}}\))$"
+    r"|^(\s{1,8}\d+:\d+\s{1,8}error\s[^\n]{5,300})"
+    r"\n\s{8,40}([A-Za-z][^\n]{0,200} {2}@?[\w/-]{2,60})$",
+    re.MULTILINE,
+)
+"""A message of a linter that goes on in the next line, which ends with its rule."""
 FORMATTING = re.compile(
     r"not (?:properly |go)?format|incorrectly sorted|Formatter would have|Code style issues|would "
     r"reformat|would be reformatted|^Diff in ",
@@ -397,13 +404,36 @@ FATAL = re.compile(
     r"^(?:error(?:\[E\d{4}\])?: |npm (?:ERR!|error) |panic: |fatal: |BUILD FAILED|make: \*\*\* )",
     re.MULTILINE,
 )
+_PASTED_KIND = r"((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception|Warning))"
 PASTED_ERROR = re.compile(
-    r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
+    rf"(?<=`){_PASTED_KIND}: ([^\n`]{{3,160}})"
+    rf"|(?<!`)\b{_PASTED_KIND}: ([^\n]{{3,160}})"
     r"|^panic: ([^\n]{3,160})"
     r"|^fatal: ([^\n]{3,160})"
     r"|\b[Ee]rror: ((?:failed|cannot|could not|can't|unable|no such|missing|unexpected)"
     r" [^\n`]{8,160})",
     re.MULTILINE,
+)
+QUOTE_MARK = re.compile(r"^\s{0,8}(?:(?:>|[-*\u2022]|\d{1,2}\.) {1,3}){1,3}(?!\s{0,8}-{3})")
+"""What stands before a line that a person quotes or lists."""
+_DIAGNOSTIC = (
+    rf"(?:{_PATH}\.\w{{1,5}}(?::\d+(?::\d+)?|\(\d+,\d+\)):? [\w`'\"]"
+    r"|(?:FAILED|ERROR) \S{1,200}?::\w|--- FAIL: \w)"
+)
+DIAGNOSTIC = re.compile(_DIAGNOSTIC)
+QUOTED_OUTPUT = re.compile(rf"`(?P<output>{_DIAGNOSTIC}[^`\n]{{0,300}})`")
+OUTPUT_START = re.compile(
+    rf"(?<=[:\w\]])[ \t]{{1,4}}(?={_DIAGNOSTIC})|^(?:Error|error): (?={_DIAGNOSTIC})",
+    re.MULTILINE,
+)
+"""Where an output begins inside a line: "lint fails: cart.go:8:2: …"."""
+NAMED_RULE = re.compile(
+    r"(?<![\w/.-])`?(?P<rule>[A-Z]{1,5}\d{2,5}|(?:@[\w-]{2,30}/)?[a-z]{2,20}(?:[-/][a-z]{2,20}){1,4}"
+    r"|errcheck|gosec(?: G\d{3})?|staticcheck|revive|govet|ineffassign|unparam|gocritic|misspell"
+    r"|wrapcheck|forbidigo|unused|maintidx|gocyclo|funlen|lll|dupl|goconst|exhaustive|nilerr)"
+    r"`? (?:in|at|on|for) (?:file )?`?(?P<location>(?=[^\s`]*\w\.[a-z]{1,5}\b)"
+    r"[\w@./-]{1,200}\.[a-z]{1,5})(?::\d+){0,2}`?"
+    r"(?:(?:: | [-\u2013\u2014] |, )(?P<message>[^\n]{3,300}))?"
 )
 EXIT_STATUS = re.compile(
     r"^\s{0,4}Exit [Cc]ode:? [1-9]|<exit_code>[1-9]"

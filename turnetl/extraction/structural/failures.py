@@ -166,13 +166,55 @@ def passed_tests(text: str) -> frozenset[str]:
 
 
 def failures_in_prompt(prompt: str) -> list[CommandFailure]:
-    """Return the errors that a prompt contains, at most three."""
+    """Return the errors that a prompt names by their type, at most three."""
     by_name: dict[str, CommandFailure] = {}
-    for kind, message, panic, fatal, said in patterns.PASTED_ERROR.findall(prompt):
-        name = f"{kind.rpartition('.')[2]}: {message}" if kind else said
+    for quoted, first, kind, other, panic, fatal, said in patterns.PASTED_ERROR.findall(prompt):
+        typed, message = (quoted or kind).rpartition(".")[2], first or other
+        name = f"{typed}: {message}" if typed else said
         name = stable_name(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
         by_name.setdefault(name, CommandFailure(name, ""))
     return list(by_name.values())[:3]
+
+
+def pasted_failures(prompt: str, *, is_report: bool) -> list[CommandFailure]:
+    """Return what failed by the outputs that a prompt quotes, at most three.
+
+    Args:
+        is_report: the prompt says that something fails; without it, only tests that failed, rules
+            in files, and errors with their type are failures, not any message.
+    """
+    text = printed(_unquoted(prompt))
+    flat = "\n".join(line.strip() for line in text.split("\n"))
+    found = ([*_failed_tests(one), *_findings(one), *_named_rules(one)] for one in (text, flat))
+    listed = _distinct(next(filter(None, found), ()))
+    typed = failures_in_prompt(prompt)
+    if not listed and not typed:
+        listed = _distinct(_messages(flat))
+        return listed[:2] if is_report else [one for one in listed if ": " in one.name][:1]
+    if listed:
+        return listed[:3]
+    traced = {one.name: one for one in (*_messages(text), *_messages(flat))}
+    return [
+        replace(one, location=traced[one.name].location if one.name in traced else "")
+        for one in typed
+    ]
+
+
+def _unquoted(prompt: str) -> str:
+    """Return a prompt whose quoted outputs begin their lines, as programs print them."""
+    lines = (patterns.QUOTE_MARK.sub("", line) for line in prompt.split("\n"))
+    text = patterns.QUOTED_OUTPUT.sub("\\g<output>", "\n".join(lines))
+    return patterns.OUTPUT_START.sub("\n", text)
+
+
+def _named_rules(text: str) -> Iterator[CommandFailure]:
+    """Yield the rules that a sentence names with their file: "`errcheck` in `cart.go`: …"."""
+    for match in islice(patterns.NAMED_RULE.finditer(text), _MAX_FAILURES):
+        location = match["location"]
+        message = (match["message"] or "").strip(" .`")
+        yield CommandFailure(
+            f"{match['rule']} in {location}", location, FailureKind.FINDING, message
+        )
 
 
 def stable_name(message: str, limit: int = _MAX_NAME_LENGTH) -> str:
@@ -299,6 +341,7 @@ def _is_no_go_step(line: str) -> bool:
 
 
 def _findings(text: str) -> Iterator[CommandFailure]:
+    text = patterns.WRAPPED.sub(r"\1\3 \2\4", text)
     starts: set[int] = set()
     for pattern in patterns.FINDINGS:
         # The last pattern, of compilers, matches what some linters print, too.

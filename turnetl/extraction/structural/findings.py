@@ -110,6 +110,8 @@ class RunHistory:
     """Of the turns of the context and of the turn, in order."""
     context: frozenset[str] = frozenset()
     """Ids of the turns of the context."""
+    claims_fix: bool = False
+    """Whether the turn ends with the statement that something is fixed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from turnetl.base.relations import CAUSED_BY
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import decision_cues as cues
-from turnetl.extraction.structural import decisions, failures
+from turnetl.extraction.structural import decisions
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import (
-    ERROR,
     FILE,
     SETTING,
     SYMBOL,
@@ -26,7 +25,9 @@ _RANK = 3
 _FAILS = r"(?:fail|break|crash|panic|happen|occur|error|throw|appear)(?:s|ed|ing)?"
 _CUES = (
     re.compile(
-        r"\b(?:root |real |actual |underlying )cause(?: (?:is|was)(?: that)?\b|:)|\bUrsache (?:ist"
+        r"\b(?:the )?culprit(?: (?:is|was)\b|:)|\b(?:there|here|that)(?:'s| is| was) the (?:bug"
+        r"|issue|problem|culprit|cause)(?:: |[.!] )"
+        r"|\b(?:root |real |actual |underlying )cause(?: (?:is|was)(?: that)?\b|:)|\bUrsache (?:ist"
         r"|war|dafür ist|liegt)\b|\bcausa (?:raíz|principal)\b(?: (?:es|era))?|(?:根本原因"
         r"|原因)(?:是|在于"
         r"|\uff1a|:)|(?:原因は|根本原因:|が原因)",
@@ -51,7 +52,8 @@ _CUES = (
 """The surer ones first; what they introduce is the cause."""
 _ANNOUNCED = re.compile(
     r"(?:^|\b(?:I|I've|I have) )(?:found|identified) (?:it|the (?:\w{1,20} ){0,2}(?:issue|bug"
-    r"|problem|cause|culprit))[.!:]?$|^(?:now )?the (?:issue|bug|problem|cause) is "
+    r"|problem|cause|culprit))[.!:]?$|^(?:there|here|that)(?:'s| is| was) the (?:issue"
+    r"|bug|problem|cause|culprit)[.!:]?$|^(?:now )?the (?:issue|bug|problem|cause) is "
     r"(?:now )?clear(?: now)?[.!:]?$",
     re.IGNORECASE,
 )
@@ -81,7 +83,7 @@ _NOT_ALONE = re.compile(
 _POINTS = re.compile(r"^(?:it|this|that|they|these|those|he|which|there)\b", re.IGNORECASE)
 _THE_FAILURE = re.compile(
     r"\b(?:the|this|these|those|all|both) (?:\w{1,20} ){0,2}(?:failures?|errors?|exception|panic"
-    r"|tests?|issue|problem|bug|crash|build|check|lint|cause)\b|\bcause\b|Ursache|Problem|Fehler"
+    r"|tests?|issue|problem|bug|crash|build|check|lint|cause)\b|\bc(?:ause|ulprit)\b|Ursache|Problem|Fehler"
     r"|causa|problema|原因|问题|问題|問題|错误|失败|失敗",
     re.IGNORECASE,
 )
@@ -115,6 +117,8 @@ _REPORTED = cues.cue(
     r"|slow|duplicated|too (?:slow|small|big|long|large|noisy|verbose))\b(?! in advance)",
     r"\b(?:goes|went|turns?|turned|gone|becomes?|became) (?:stale|missing|blank|black|wrong|empty"
     r"|slow)\b",
+    r"\b(?:ci|builds?|pipelines?|main|checks?|workflows?) (?:is|are|went|goes|turned)(?: still"
+    r"| now| all)? red\b",
     r"\b(?:annoying|annoys|frustrating|confusing|makes .{2,60} (?:harder|difficult|impossible"
     r"|slow))\b",
     r"\bhelp (?:me )?(?:to )?understand why\b|\b(?:worries|bothers|annoys|confuses) (?:me|us)\b",
@@ -242,9 +246,9 @@ def cause_facts(features: TurnFeatures, found: Iterable[FactDraft]) -> Iterator[
     """Yield for each failure at most the one fact that says which thing of the project caused it.
 
     Args:
-        found: the FAILED_WITH facts of the turn; without any, the error that its prompt quotes.
+        found: the FAILED_WITH facts of the turn; without any, its REPORTED facts.
     """
-    failed = _failed(features, found)
+    failed = _failed(found)
     stated: dict[EntityKey, tuple[int, FactDraft]] = {}
     for rank, effect, cause in _causal(features.sentences if failed else ()):
         for fact in _stated(features, failed, effect, cause):
@@ -276,22 +280,16 @@ def _causal(sentences: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         )
 
 
-def _failed(
-    features: TurnFeatures, found: Iterable[FactDraft]
-) -> dict[EntityKey, FactDraft | None]:
-    failed: dict[EntityKey, FactDraft | None] = {}
+def _failed(found: Iterable[FactDraft]) -> dict[EntityKey, FactDraft]:
+    failed: dict[EntityKey, FactDraft] = {}
     for fact in found:
         failed.setdefault(fact.source if fact.source.label == TEST else fact.target, fact)
-    if not failed:
-        prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
-        quoted = failures.failures_in_prompt(prompt)[:1]
-        failed = {EntityKey(ERROR, one.name): None for one in quoted}
     return failed
 
 
 def _stated(
     features: TurnFeatures,
-    failed: dict[EntityKey, FactDraft | None],
+    failed: dict[EntityKey, FactDraft],
     effect: str,
     cause: str,
 ) -> Iterator[FactDraft]:
@@ -312,15 +310,15 @@ def _stated(
     (subject,) = named
     said = prose.shorten(after, _MAX_SENTENCE).rstrip(".")
     fact = failed[subject]
-    at = fact.valid_at if fact is not None else features.turn.started_at
+    at = fact.valid_at or features.turn.started_at
     verb = "failed because of" if subject.label == TEST else "was caused by"
     text = f"`{subject.name}` {verb} `{causes[0].name}`"
     text += f": {said}" if len(after) >= _MIN_CAUSE else ""
     yield FactDraft(_RANK, subject, CAUSED_BY, causes[0], text, at)
 
 
-def _names(text: str, subject: EntityKey, fact: FactDraft | None) -> bool:
+def _names(text: str, subject: EntityKey, fact: FactDraft) -> bool:
     """Whether a text names the test, its error by type, or the rule of a linter."""
-    keys = (fact.source, fact.target) if fact is not None and subject.label == TEST else (subject,)
+    keys = (fact.source, fact.target) if subject.label == TEST else (subject,)
     names = (re.split(r"[/: ]", key.name)[0] for key in keys)
     return any(len(name) >= _MIN_NAME and name in text for name in names)

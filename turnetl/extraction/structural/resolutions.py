@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import takewhile
 
-from turnetl.base.model import Attribute
+from turnetl.base.model import Attribute, Turn
 from turnetl.base.relations import FIXED_BY
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import edit_sentences, lexicon
@@ -50,6 +50,12 @@ class Resolution(StrEnum):
     PASSED_ON_RERUN = "passed_on_rerun"
     PASSED = "passed"
     """In a later turn; whether anything was changed before is not known."""
+    EDITED = "edited"
+    """What the failure names was edited afterwards, and no later run shows it: it still holds."""
+
+
+PUSH = "git push"
+"""The change of an edit without a file that CI sees, and no run on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,7 @@ def covers(run: CompletedRun, failed: RunFailure, *, is_same_turn: bool) -> bool
 
     What passes elsewhere says nothing: on a machine of CI, in another folder, in a container.
     """
-    if not is_same_place(run, failed):
+    if not is_same_place(run, failed) and not _selects(run, failed):
         return False
     if failed.name in run.names or not run.passed:
         return failed.name in run.names
@@ -111,6 +117,17 @@ def covers(run: CompletedRun, failed: RunFailure, *, is_same_turn: bool) -> bool
     if run.line == failed.line or is_ci_log(run.line):
         return True
     return not _SELECTION.search(run.line) and _is_alike(run, failed, is_same_turn=is_same_turn)
+
+
+def _selects(run: CompletedRun, failed: RunFailure) -> bool:
+    """Whether a run on this machine is of the very test that failed in CI."""
+    is_local = is_ci_log(failed.line) and not is_ci_log(run.line)
+    case = failed.name.partition("/")[0]
+    return (
+        is_local
+        and failed.kind is FailureKind.TEST
+        and any(pattern.partition("/")[0] == case for pattern in _selected(run.line))
+    )
 
 
 def _is_alike(run: CompletedRun, failed: RunFailure, *, is_same_turn: bool) -> bool:
@@ -158,9 +175,35 @@ def _path_arguments(line: str) -> frozenset[str]:
     return frozenset(word for word in words if "/" in word or "." in word)
 
 
-def may_fix(edit: FileEdit, failed: RunFailure) -> bool:
-    """Whether an edit is of more than a document that the failure does not name."""
-    return not _DOCUMENT.search(edit.file) or edit.file == failed.location
+def may_fix(edit: FileEdit, location: str, *, is_ci: bool = False) -> bool:
+    """Whether an edit is of more than a document that the failure does not name.
+
+    What is pushed changes only what CI runs.
+    """
+    is_seen = is_ci or edit.change != PUSH
+    return is_seen and (not _DOCUMENT.search(edit.file) or edit.file == location)
+
+
+def is_whole(line: str, location: str) -> bool:
+    """Whether a check is of the whole project, or of a folder with this file."""
+    if _SELECTION.search(line):
+        return False
+    paths = {path.removesuffix("...").strip("./") for path in _path_arguments(line)} - {""}
+    return not paths or any(location and f"{location}/".startswith(f"{path}/") for path in paths)
+
+
+def tries_tests(line: str, tests: frozenset[str], location: str) -> bool:
+    """Whether a run selects tests by name, or runs all of the project or of their folder."""
+    if selected := _selected(line):
+        return all(any(pattern in test for pattern in selected) for test in tests)
+    return is_whole(line, location)
+
+
+def place(turn: Turn) -> dict[str, Attribute]:
+    """Return where a failure holds until a later turn ends it: its session, and its branch."""
+    branch = turn.git_branch
+    is_own = branch is not None and branch not in lexicon.DEFAULT_BRANCHES
+    return {"session": turn.session_id, **({"branch": branch} if branch and is_own else {})}
 
 
 def resolution_of(
@@ -184,16 +227,9 @@ def fixes(failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]) -> I
         )
 
 
-def _fixing_edit(
-    failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]
-) -> FileEdit | None:
-    """Return the edit that made a failure pass: of what it names, else the only one.
-
-    None if that cannot be told.
-    """
-    if not run.is_shell:
-        return None
-    latest = list(reversed(edits))
+def place_edit(failed: RunFailure, edits: Sequence[FileEdit]) -> FileEdit | None:
+    """Return the last edit of what a failure names: its file, its test, or a definition."""
+    latest = [edit for edit in reversed(edits) if edit.file]
     case = failed.name.partition("/")[0]
     for evidence in (
         lambda edit: failed.location and f"/{edit.file}".endswith(f"/{failed.location}"),
@@ -203,5 +239,20 @@ def _fixing_edit(
     ):
         if found := next(filter(evidence, latest), None):
             return found
+    return None
+
+
+def _fixing_edit(
+    failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]
+) -> FileEdit | None:
+    """Return the edit that made a failure pass: of what it names, else the only one.
+
+    None if that cannot be told.
+    """
+    if not run.is_shell:
+        return None
+    if found := place_edit(failed, edits):
+        return found
+    latest = list(reversed(edits))
     is_sure = run.is_check and len({edit.file for edit in latest}) == 1
     return latest[0] if latest and is_sure else None

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnetl.base.model import Attribute, Fact, Turn
-from turnetl.base.relations import FAILED_WITH
+from turnetl.base.model import Fact, Turn
+from turnetl.base.relations import FAILED_WITH, REPORTED
 from turnetl.episode_text import prose
-from turnetl.extraction.structural import failures, lexicon, resolutions
+from turnetl.extraction.structural import failures, reports, resolutions
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
     COMMAND,
@@ -22,7 +22,7 @@ from turnetl.extraction.structural.findings import (
     FileEdit,
     RunHistory,
 )
-from turnetl.extraction.structural.resolutions import RunFailure
+from turnetl.extraction.structural.resolutions import Resolution, RunFailure
 from turnetl.extraction.structural.shell_commands import ShellCommand, commands, is_ci_log
 from turnetl.extraction.structural.tool_calls import (
     BACKGROUND_READERS,
@@ -63,6 +63,13 @@ _CHANGING = re.compile(
     r"|checkout|switch|stash|restore|reset|pull|merge|rebase|cherry-pick|revert|apply|patch|mv|rm"
     r"|cp|tee|export|chmod|kill|pkill)\b|--fix\b|--write\b|\bsed -i|\bperl -p?i|>\s?[\w./~$\"']"
 )
+_PUSHES = re.compile(r"\bgit push\b|\bgh pr (?:merge|create)\b")
+_DELEGATED_CHANGE = re.compile(
+    r"^\W{0,3}(?:please |you are to )?(?:fix|implement|add|change|update|refactor|rewrite|resolve"
+    r"|repair|correct|apply|migrate|write|remove)\b",
+    re.IGNORECASE,
+)
+"""The task of a subagent whose calls are not in the archive."""
 _NO_FILE = re.compile(r"\d?>{1,2}\s?(?:/dev/null|/tmp/\S{1,100}|&\d)")
 _ABOUT_FAILURE = re.compile(r"\b(?:fix|fail|error|test|lint|expect|compil|type)", re.IGNORECASE)
 _ANSWERING = frozenset({CallKind.MCP, CallKind.OTHER})
@@ -86,67 +93,118 @@ _MAX_ENDED = 20
 
 
 def run_findings(
-    features: TurnFeatures, earlier: Sequence[tuple[Turn, Sequence[ClassifiedCall]]]
+    features: TurnFeatures,
+    earlier: Sequence[tuple[Turn, Sequence[ClassifiedCall]]],
+    reported: Sequence[FactDraft] = (),
 ) -> tuple[list[FactDraft], RunHistory]:
     """Return the failures of a turn with what resolved them in it, and what may resolve others.
 
-    `earlier` has the turns of the session before it with their calls, oldest first.
+    Args:
+        earlier: the turns of the session before it with their calls, oldest first.
+        reported: the REPORTED facts of the turn, which are returned with what came of them.
     """
     runs = [*_runs(features.calls, features.turn)]
     edits = [*_edits(features.calls, features.turn, features.paths, features.sentence_about)]
-    facts = [
-        fact
-        for failure, failed in _by_failure(runs)
-        for fact in _failure_facts(features, runs, edits, failure, failed)
-    ]
-    known = tuple(run.completed for run in runs if run.completed.passed or run.completed.names)
-    if not any(run.is_shell for run in known):
-        return _limited(facts), RunHistory()
     before = [
         replace(edit, index=-1)
         for turn, of_turn in earlier
         for edit in _edits(of_turn, turn, _paths(turn))
     ]
-    ids = frozenset(turn.turn_id for turn, _ in earlier)
-    history = RunHistory(known, (*before, *edits), ids)
-    return _limited(facts), history
+    history = RunHistory(
+        tuple(run.completed for run in runs if run.completed.passed or _is_telling(run.completed)),
+        (*before, *edits),
+        frozenset(turn.turn_id for turn, _ in earlier),
+        reports.claims_fix(features.turn.assistant_text),
+    )
+    facts = [
+        fact
+        for failure, failed in _by_failure(runs)
+        for fact in _failure_facts(features, runs, history, failure, failed)
+    ]
+    found = [*_limited(facts), *reports.with_ends(reported, facts, history)]
+    has_shell = any(run.is_shell for run in history.runs)
+    return found, history if has_shell or (edits and history.claims_fix) else RunHistory()
+
+
+def _is_telling(run: CompletedRun) -> bool:
+    """Whether a run that failed says something of what is reported, or names what passed."""
+    return bool(run.names) or run.is_shell
 
 
 def resolve_earlier(
     turn: Turn, history: RunHistory, group: GroupView
 ) -> tuple[list[Fact], list[FactDraft]]:
-    """Return the failures of earlier turns that runs of the turn end, and what fixed them."""
+    """Return the failures of earlier turns that the turn ends or edits, and what fixed them."""
     ended: dict[str, Fact] = {}
     fixes: list[FactDraft] = []
-    for fact in _open_failures(turn, group) if history.runs else ():
-        failed = _failed(fact, group)
-        run = next((run for run in history.runs if _ends(run, fact, failed)), None)
-        if run is None or run.at is None or len(ended) >= _MAX_ENDED:
-            continue
-        edits = [
-            edit
-            for edit in history.edits
-            if resolutions.may_fix(edit, failed)
-            and ((0 <= edit.index < run.index) or (edit.index < 0 and _is_after(edit, fact)))
-        ]
+    is_empty = not (history.runs or history.edits)
+    for fact in () if is_empty else _open_failures(turn, group):
+        if len(ended) >= _MAX_ENDED:
+            break
         is_known = not history.context.isdisjoint(fact.turns)
-        resolution = resolutions.resolution_of(run, failed, edits, is_known=is_known)
-        attributes = {**fact.attributes, "resolution": str(resolution)}
-        ended[fact.uuid] = replace(fact, invalid_at=run.at, attributes=attributes)
-        fixes += resolutions.fixes(failed, run, edits)
+        since = replace(
+            history,
+            runs=tuple(run for run in history.runs if _is_later(run, fact)),
+            edits=tuple(edit for edit in history.edits if edit.index >= 0 or _is_after(edit, fact)),
+        )
+        if fact.relation == REPORTED:
+            end, fixed = _report_end(fact, since, group, is_known=is_known)
+        else:
+            end, fixed = _failure_end(fact, since, group, is_known=is_known)
+        if end is not None and str(end[0]) != fact.attributes.get("resolution"):
+            attributes = {**fact.attributes, "resolution": str(end[0])}
+            ended[fact.uuid] = replace(fact, invalid_at=end[1], attributes=attributes)
+            fixes += fixed
     return [*ended.values()], fixes
+
+
+_End = tuple[Resolution, datetime | None]
+"""How a failure ended, and when; None: it still holds."""
+
+
+def _report_end(
+    fact: Fact, history: RunHistory, group: GroupView, *, is_known: bool
+) -> tuple[_End | None, Iterable[FactDraft]]:
+    target = group.entity(fact.target)
+    problem = reports.ReportedProblem.of_attributes(target.name if target else "", fact.attributes)
+    end = reports.end_of(problem, history, is_same_turn=False, is_known=is_known)
+    if end is None:
+        return None, ()
+    return (end.resolution, end.run.at if end.run else None), reports.fix_of(problem, end)
+
+
+def _failure_end(
+    fact: Fact, history: RunHistory, group: GroupView, *, is_known: bool
+) -> tuple[_End | None, Iterable[FactDraft]]:
+    failed = _failed(fact, group)
+    run = next(
+        (one for one in history.runs if resolutions.covers(one, failed, is_same_turn=False)), None
+    )
+    is_ci = is_ci_log(failed.line)
+    edits = [
+        edit
+        for edit in history.edits
+        if resolutions.may_fix(edit, failed.location, is_ci=is_ci)
+        and (run is None or edit.index < run.index)
+    ]
+    if run is not None and run.at is not None:
+        resolution = resolutions.resolution_of(run, failed, edits, is_known=is_known)
+        return (resolution, run.at), resolutions.fixes(failed, run, edits)
+    own = [edit for edit in edits if edit.index >= 0]
+    is_edited = history.claims_fix and resolutions.place_edit(failed, own) is not None
+    return ((Resolution.EDITED, None) if is_edited else None), ()
 
 
 def _open_failures(turn: Turn, group: GroupView) -> Iterator[Fact]:
     """Yield the failures of earlier turns of the session, and of its branch within a day."""
     found = [*group.valid_facts_with("session", turn.session_id)]
-    if branch := _place(turn).get("branch"):
+    if branch := resolutions.place(turn).get("branch"):
         found += [
             fact
             for fact in group.valid_facts_with("branch", str(branch))
             if turn.started_at and fact.valid_at and turn.started_at - fact.valid_at <= _SAME_BRANCH
         ]
-    unique = {fact.uuid: fact for fact in found if fact.relation == FAILED_WITH}
+    unique = {fact.uuid: fact for fact in found if fact.relation in (FAILED_WITH, REPORTED)}
     yield from (fact for fact in unique.values() if turn.turn_id not in fact.turns)
 
 
@@ -168,10 +226,9 @@ def _failed(fact: Fact, group: GroupView) -> RunFailure:
     )
 
 
-def _ends(run: CompletedRun, fact: Fact, failed: RunFailure) -> bool:
+def _is_later(run: CompletedRun, fact: Fact) -> bool:
     # Turns may arrive late: a success does not end a failure that happened after it.
-    is_later = fact.valid_at is None or run.at is None or fact.valid_at <= run.at
-    return is_later and resolutions.covers(run, failed, is_same_turn=False)
+    return fact.valid_at is None or run.at is None or fact.valid_at <= run.at
 
 
 def _is_after(edit: FileEdit, fact: Fact) -> bool:
@@ -193,12 +250,12 @@ def _by_failure(runs: Sequence[_Run]) -> Iterator[tuple[CommandFailure, list[_Ru
 def _failure_facts(
     features: TurnFeatures,
     runs: Sequence[_Run],
-    edits: Sequence[FileEdit],
+    history: RunHistory,
     failure: CommandFailure,
     failed_runs: Sequence[_Run],
 ) -> Iterator[FactDraft]:
     first, last = failed_runs[0].completed, failed_runs[-1].completed
-    location = _file(features, failure.location)
+    location = features.file_of(failure.location)
     failed = RunFailure(
         failure.name,
         first.source.name,
@@ -214,16 +271,21 @@ def _failure_facts(
         (run for run in later if any(_shows_pass(run, one) for one in lines.values())), None
     )
     passed = passing.completed if passing else None
+    is_ci = is_ci_log(failed.line)
     between = [
         edit
-        for edit in edits
-        if passed and last.index < edit.index < passed.index and resolutions.may_fix(edit, failed)
+        for edit in history.edits
+        if edit.index > last.index
+        and (passed is None or edit.index < passed.index)
+        and resolutions.may_fix(edit, failed.location, is_ci=is_ci)
     ]
-    attributes = {**failed.attributes, **_place(features.turn)}
+    attributes = {**failed.attributes, **resolutions.place(features.turn)}
     if passed is not None:
         attributes["resolution"] = str(
             resolutions.resolution_of(passed, failed, between, is_known=True)
         )
+    elif history.claims_fix and resolutions.place_edit(failed, between) is not None:
+        attributes["resolution"] = str(Resolution.EDITED)
     calls = [run.call for run in failed_runs]
     draft = FactDraft(
         _SLIP_RANK if failure.kind is FailureKind.CALL else _FAILURE_RANK,
@@ -256,12 +318,6 @@ def _statement(failed: RunFailure, failure: CommandFailure) -> str:
     return text if is_cut or not failure.message else f"{text}: {failure.message}"
 
 
-def _place(turn: Turn) -> dict[str, Attribute]:
-    branch = turn.git_branch
-    is_own = branch is not None and branch not in lexicon.DEFAULT_BRANCHES
-    return {"session": turn.session_id, **({"branch": branch} if branch and is_own else {})}
-
-
 def _shows_pass(run: _Run, failed: RunFailure) -> bool:
     if resolutions.covers(run.completed, failed, is_same_turn=True):
         return True
@@ -273,13 +329,6 @@ def _shows_pass(run: _Run, failed: RunFailure) -> bool:
         and resolutions.is_same_place(run.completed, failed)
         and failed.name not in (failure.name for failure in run.failures)
     )
-
-
-def _file(features: TurnFeatures, location: str) -> str:
-    """Return the name of the file where something failed, which tests print without folders."""
-    name = (features.paths.mentioned(location) or "") if location else ""
-    known = (*features.edited_files, *features.other_files)
-    return next((file for file in known if name and file.endswith(f"/{name}")), name)
 
 
 def _limited(facts: Iterable[FactDraft]) -> list[FactDraft]:
@@ -299,6 +348,8 @@ def _edits(
     paths: ProjectPaths,
     why: Callable[[str, Sequence[ClassifiedCall]], str] = lambda *_: "",
 ) -> Iterator[FileEdit]:
+    calls = [*calls]
+    has_steps = any(call.run is not None for call in calls)
     for index, call in enumerate(calls):
         at = call.call.ended_at or turn.started_at
         if call.rejected or call.call.is_error:
@@ -313,6 +364,15 @@ def _edits(
                 yield FileEdit(index, at, name, change, prose.shorten(told, 240), parts)
         elif call.kind is CallKind.RUN and any(map(_changes_files, call.targets)):
             yield FileEdit(index, at, "")
+        elif call.kind is CallKind.RUN and any(map(_PUSHES.search, call.targets)):
+            yield FileEdit(index, at, "", resolutions.PUSH)
+        elif not has_steps and _delegates_change(call):
+            yield FileEdit(index, at, "")
+
+
+def _delegates_change(call: ClassifiedCall) -> bool:
+    tasks = call.targets if call.kind is CallKind.DELEGATE else ()
+    return any(_DELEGATED_CHANGE.search(task[:200]) for task in tasks)
 
 
 def _changes_files(shell: str) -> bool:

@@ -14,18 +14,18 @@ from turnetl.base.relations import DECIDED, PREFERS, REJECTED, REPORTED
 from turnetl.episode_text import options, prose
 from turnetl.episode_text.options import Offer, Reply
 from turnetl.extraction.structural import decision_cues as cues
-from turnetl.extraction.structural import decisions, failures, lexicon, problems
+from turnetl.extraction.structural import decisions, lexicon, problems
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.edits import TEST_FILE
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     DECISION,
-    ERROR,
     FILE,
     PREFERENCE,
     EntityKey,
     FactDraft,
 )
+from turnetl.extraction.structural.reports import reported_facts
 from turnetl.extraction.structural.supersession import CHOSEN, INSTEAD, SESSION, Choice, choice
 from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import TurnFeatures
@@ -41,7 +41,6 @@ _VERBS = {
     StatementKind.PREFERENCE: (PREFERS, "prefers"),
     StatementKind.REPORT: (REPORTED, "reported"),
 }
-_INLINE_ERROR = re.compile(r"\b(?:(?:Error|ERROR|error|fatal|panic): ){1,3}([^\n`]{8,160})")
 _ASKS = re.compile(
     r"(?:^|[,:;] ?)(?:does|is|are|why|what|how|should|could|would) (?:this|that|it|we|the|you|i)\b",
     re.IGNORECASE,
@@ -72,7 +71,7 @@ _CODE_END = re.compile(r"\s+(?=//|# |/\*)|(?<=[;{}])\s+|\n")
 _MAX_CODE = 100
 _REMEMBERED = 64
 """Earlier turns: of several sessions at once."""
-_MAX_STEERING, _MAX_PHRASE, _MAX_PASTED, _FEW_WORDS = 8, 60, 2, 2
+_MAX_STEERING, _MAX_PHRASE, _FEW_WORDS = 8, 60, 2
 _MIN_WORD, _MAX_WORDS, _MAX_EDITED = 3, 3, 3
 
 
@@ -124,7 +123,7 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     # The first sentence of a plan says what is wrong, the others why.
     reports = reports[:1] if plan else reports
     # In a chat, texts about the world also say what is wrong with it.
-    yield from _reported(features, reports if evidence.in_project else [])
+    yield from reported_facts(features, reports if evidence.in_project else [])
 
 
 # Remembered: a turn is the context of several others.
@@ -256,27 +255,6 @@ def _stopped_edit(features: TurnFeatures, call: ClassifiedCall | None, comment: 
     shown = prose.shorten(best.replace("`", "'"), _MAX_CODE)
     name = features.paths.file(call.targets[0]) or call.targets[0]
     return f"the edit of `{name.rpartition('/')[2]}`" + (f" (`{shown}`)" if shown else "")
-
-
-def _reported(features: TurnFeatures, reports: Sequence[Statement]) -> Iterator[FactDraft]:
-    """Yield a fact for each problem that the user reports: pasted messages name the first ones."""
-    prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
-    found = failures.failures_in_prompt(prompt)
-    if reports and not found:
-        lines = "\n".join(line.strip() for line in prompt.split("\n"))
-        found = failures.check_failures(lines, is_error=True)
-    pasted = [failure.name for failure in found[:_MAX_PASTED]]
-    for index in range(max(len(pasted), len(reports))):
-        sentence = reports[index].sentence if index < len(reports) else ""
-        message = _INLINE_ERROR.search(sentence)
-        name = decisions.name(sentence)
-        if message is not None:
-            name = failures.stable_name(message.group(1))
-        if index < len(pasted):
-            name = pasted[index]
-            sentence = f"`{name}`" + (f": {sentence}" if sentence else "")
-        text, at = f"The user reported: {sentence}", features.turn.started_at
-        yield FactDraft(_RANK, features.user, REPORTED, EntityKey(ERROR, name), text, at)
 
 
 def _stated(

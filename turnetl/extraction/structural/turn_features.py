@@ -265,6 +265,12 @@ class TurnFeatures:
     def at(self, call: ClassifiedCall) -> datetime | None:
         return call.call.ended_at or self.turn.started_at
 
+    def file_of(self, location: str) -> str:
+        """Return the file where something failed, which programs print without its folders."""
+        name = (self.paths.mentioned(location) or "") if location else ""
+        known = (*self.edited_files, *self.other_files)
+        return next((file for file in known if name and file.endswith(f"/{name}")), name)
+
     def sentence_about(self, file: str, calls: Iterable[ClassifiedCall]) -> str:
         """Return the sentence that best describes the change of the file by calls, or an empty one.
 
