@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from turnetl.evaluation.compare_templates import TemplateComparison
     from turnetl.evaluation.recall import EvaluationReport
     from turnetl.ingestion.community_build import CommunityReport
-    from turnetl.ingestion.forget_report import ForgetReport
+    from turnetl.ingestion.forget import ForgetReport
     from turnetl.ingestion.ingest_report import GroupReport, IngestReport
     from turnetl.ingestion.plan import AssumedTime
     from turnetl.ingestion.redo_report import RedoReport

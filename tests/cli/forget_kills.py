@@ -23,7 +23,7 @@ import ladybug  # noqa: F401 - imported before the forks
 import polars as pl  # noqa: F401 - as above
 
 from turnetl.base.clock import now
-from turnetl.ingestion.forget_report import ForgetSelection
+from turnetl.ingestion.forget import ForgetSelection
 from turnetl.pipeline import index, run_forget  # noqa: F401 - as above
 from turnetl.settings import Settings
 

@@ -12,7 +12,7 @@ from tests.graph.graph_dump import dump_graph
 from tests.held_bytes import holding
 from turnetl import pipeline
 from turnetl.base.clock import now
-from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection
+from turnetl.ingestion.forget import ForgetReport, ForgetSelection
 from turnetl.settings import Settings
 
 STEPS = (

@@ -20,7 +20,7 @@ from tests.held_bytes import holding
 from tests.servers.provider import serving
 from turnetl import pipeline
 from turnetl.base.clock import now
-from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection
+from turnetl.ingestion.forget import ForgetReport, ForgetSelection
 from turnetl.settings import Settings
 
 STEPS = {

@@ -22,7 +22,7 @@ from tests.held_bytes import holding
 from turnetl import pipeline
 from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.evaluation import run_compare
-from turnetl.ingestion.forget_report import ForgetSelection
+from turnetl.ingestion.forget import ForgetSelection
 from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.ingestion.run_report import RunState
 from turnetl.ingestion.undo_plan import UndoSelection

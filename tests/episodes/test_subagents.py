@@ -19,7 +19,7 @@ from turnetl.base import ids, schema
 from turnetl.base.model import SubagentRun, Turn
 from turnetl.episodes import FilterReport, build
 from turnetl.episodes.subagents import LINKS, parents
-from turnetl.ingestion.forget_report import ForgetSelection
+from turnetl.ingestion.forget import ForgetSelection
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.parsing.forgetting import (

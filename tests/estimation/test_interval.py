@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.estimation.usage_range import StratumValues, predict, student_quantile
+from turnetl.estimation.sample import StratumValues, predict, student_quantile
 
 AMOUNTS = st.floats(0, 1e6)
 

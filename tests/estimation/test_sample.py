@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.model import GroupId, TurnId
-from turnetl.estimation.sample import PendingTurn, draw, merged, stratify
-from turnetl.estimation.usage_range import StratumValues, predict
+from turnetl.estimation.sample import PendingTurn, StratumValues, draw, merged, predict, stratify
 
 LENGTHS = st.lists(st.integers(0, 10**6), min_size=1, max_size=60)
 

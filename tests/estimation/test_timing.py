@@ -6,7 +6,7 @@ import pytest
 
 from turnetl.base.model import GroupId
 from turnetl.estimation.extrapolation import PredictedUsage
-from turnetl.estimation.usage_range import UsageRange, exactly
+from turnetl.estimation.sample import UsageRange, exactly
 from turnetl.estimation.workloads import RateLimits, from_latency, from_limits, from_speeds
 
 TURNS = {GroupId("a"): 100, GroupId("b"): 20}

@@ -8,7 +8,7 @@ import pytest
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt, turn_id
 from turnetl.base.model import GroupId
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.forget_text import holds, spellings, turns_holding
+from turnetl.ingestion.forget import holds, spellings, turns_holding
 
 CANARY = 'zoë "x"\\y'
 

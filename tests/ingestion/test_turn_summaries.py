@@ -16,7 +16,7 @@ from turnetl.base.model import Episode
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.forget_text import holds
+from turnetl.ingestion.forget import holds
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.summaries.gate import GateLimits

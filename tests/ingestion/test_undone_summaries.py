@@ -21,7 +21,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.forget_text import holds
+from turnetl.ingestion.forget import holds
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.summaries.model_summariser import PROMPT
 

@@ -9,7 +9,8 @@ from turnetl.extraction.ontology import ONTOLOGY_FOLDER
 from turnetl.extraction.templates import TemplateResolver, TemplateUnusable, search_folders
 from turnetl.settings.loading import read_settings
 from turnetl.settings.model import Settings
-from turnetl.trust.folder_trust import FolderTrust, read_project
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import read_project
 
 GROUP_MAP = '[[group]]\nname = "{}"\nfolders = ["/srv/*"]\n'
 RULES = '[rules.{}]\ndescription = "a"\nuser_text = "a"\n'

@@ -7,7 +7,8 @@ import pytest
 
 from turnetl.base.errors import BadUsage
 from turnetl.settings import Settings, explain, load_settings, read_settings
-from turnetl.trust.folder_trust import FolderTrust, read_project
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import read_project
 
 
 def settings(

@@ -9,7 +9,8 @@ from pydantic import SecretStr
 from turnetl import wiring
 from turnetl.base.errors import BadUsage
 from turnetl.settings import EmbedderSettings, ModelSettings, Settings, read_settings
-from turnetl.trust.folder_trust import FolderTrust, read_project
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import read_project
 from turnetl.wiring import ingestion
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from turnetl import pipeline
 from turnetl.base.clock import as_utc, now
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection
+from turnetl.ingestion.forget import ForgetReport, ForgetSelection
 from turnetl.ingestion.redo_report import RedoReport, RedoSelection
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.ingestion.undo_report import UndoReport

@@ -1,12 +1,19 @@
 """Counts, times and amounts as text, texts on one line, and which calls write prose."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return the count with its noun: `1 group`, `2 groups`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many others there are: `a, b and 3 more`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def format_minute(time: datetime | None) -> str:

@@ -150,7 +150,7 @@ def forget(
             raise BadUsage("`--match -` reads standard input: add --yes or --dry-run")
         match = sys.stdin.read().rstrip("\n")
     from turnetl import pipeline
-    from turnetl.ingestion.forget_report import ForgetSelection
+    from turnetl.ingestion.forget import ForgetSelection
     from turnetl.views import forget as view
 
     settings = common.settings()

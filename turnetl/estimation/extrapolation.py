@@ -14,16 +14,19 @@ from turnetl.base.graph_model import TurnRun
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import TurnId, Usage
 from turnetl.estimation.pilot import ObservedRequest, TurnRequests
-from turnetl.estimation.sample import PendingTurn, Stratum, merged, stratify
-from turnetl.estimation.usage_range import (
+from turnetl.estimation.sample import (
     CONFIDENCE,
     MIN_SAMPLE,
+    PendingTurn,
+    Stratum,
     UsageByPrompt,
     UsageRange,
+    merged,
     minimum_usage,
     predict_usage,
     prompts_of,
     scaled,
+    stratify,
     student_quantile,
 )
 from turnetl.graph.port import ReceiptStore

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 from turnetl.base.model import Usage
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
-from turnetl.estimation.sample import Workload
-from turnetl.estimation.usage_range import UsageRange
+from turnetl.estimation.sample import UsageRange, Workload
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.estimate_record import EstimateMethod, Range, RecordedEstimate, workload_id
 from turnetl.ingestion.reasons import PendingReason

@@ -39,8 +39,15 @@ from turnetl.estimation.pilot import (
     survey,
 )
 from turnetl.estimation.plan_report import Estimate, GroupEstimate, PilotSummary
-from turnetl.estimation.sample import PendingTurn, Workload, choose, draw, stratify
-from turnetl.estimation.usage_range import NO_USAGE, UsageRange
+from turnetl.estimation.sample import (
+    NO_USAGE,
+    PendingTurn,
+    UsageRange,
+    Workload,
+    choose,
+    draw,
+    stratify,
+)
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import index_folder

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from turnetl.base import ids
+from turnetl.base.batched import grouped
 from turnetl.base.errors import BadUsage
 from turnetl.base.results import described
 from turnetl.extraction.config import (
@@ -188,10 +189,11 @@ def _inline_entries(
     config: ExtractionConfig, estimate: TokenEstimate, ontology: Ontology
 ) -> Iterator[CatalogEntry]:
     """Yield the instructions written in the config itself, each once."""
-    uses: dict[str, list[str]] = {}
-    for setting, turns in _uses(config):
-        if isinstance(setting, str) and setting and not setting.endswith(TEMPLATE_SUFFIX):
-            uses.setdefault(setting, []).append(turns)
+    uses = grouped(
+        (setting, turns)
+        for setting, turns in _uses(config)
+        if isinstance(setting, str) and setting and not setting.endswith(TEMPLATE_SUFFIX)
+    )
     for number, (text, used_for) in enumerate(uses.items(), 1):
         tokens, problem = estimate(text), prompt_warning(text)
         diagnostics = (

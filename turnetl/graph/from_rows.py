@@ -1,6 +1,5 @@
 """From rows of a store to values: the same for both stores. Times are timezone-aware already."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Any, LiteralString, NamedTuple, TypeVar
 import msgspec
 
 from turnetl.base import ids, schema
+from turnetl.base.batched import grouped
 from turnetl.base.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -199,17 +199,10 @@ def commit_records(
         mentions: of the group, as (episode, entity).
         fact_ends: of its facts, as (fact, source, target).
     """
-    mentioned = _by_first(mentions)
+    mentioned = grouped(mentions)
     endpoints = {uuid: (source, target) for uuid, source, target in fact_ends}
     records = (_commit_record(*commit, mentioned, endpoints) for commit in commits)
     return sorted(records, key=attrgetter("sequence"))
-
-
-def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    grouped: dict[str, list[str]] = defaultdict(list)
-    for first, second in pairs:
-        grouped[first].append(second)
-    return grouped
 
 
 def _commit_record(
@@ -325,7 +318,7 @@ def communities_from_rows(
 
     `members` are pairs of uuids: community, entity.
     """
-    uuids = _by_first(members)
+    uuids = grouped(members)
     nodes = (
         Community(
             uuid=row["uuid"],

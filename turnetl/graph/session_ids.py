@@ -3,12 +3,12 @@
 import json
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from turnetl.base.batched import grouped
 from turnetl.base.model import SessionId
 from turnetl.graph.session_level import UnrecordedEpisode
 
@@ -38,11 +38,8 @@ class SessionIds:
 
     def __init__(self, ids: Sequence[str]) -> None:
         """Index the ids; a session is its position. Several may have one id."""
-        by_id: dict[str, list[int]] = defaultdict(list)
-        for position, session_id in enumerate(ids):
-            by_id[session_id.lower()].append(position)
-        self._by_id = by_id
-        self._sorted = sorted(by_id)
+        self._by_id = grouped((one.lower(), position) for position, one in enumerate(ids))
+        self._sorted = sorted(self._by_id)
 
     def find(self, episode: UnrecordedEpisode) -> NamedSessions | None:
         """Return what the episode says about its session; None if it names none.

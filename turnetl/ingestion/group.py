@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from turnetl.base.batched import grouped
 from turnetl.base.errors import (
     BudgetExhausted,
     ModelUnusable,
@@ -295,9 +296,7 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
 
 
 def _is_of(sessions: Collection[tuple[str, str]]) -> pl.Expr:
-    by_format: dict[str, list[str]] = {}
-    for format_name, session_id in sorted(sessions):
-        by_format.setdefault(format_name, []).append(session_id)
+    by_format = grouped(sorted(sessions))
     return pl.any_horizontal(
         pl.lit(value=False),
         *(

@@ -7,6 +7,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Annotated, Protocol
 
+from turnetl.base.batched import grouped
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import Receipt
@@ -15,6 +16,7 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.base.result_fields import GroupField, TurnIdField
 from turnetl.base.results import INLINED, described
+from turnetl.base.text import listed
 from turnetl.extraction.port import DiscardReason, RequestPreview
 from turnetl.ingestion.estimate_record import EstimateField
 from turnetl.ingestion.plan import TurnPlan
@@ -54,18 +56,14 @@ class _Group(Protocol):
 
 def error_messages(groups: Sequence[_Group]) -> list[str]:
     """Return why groups were not completed: one sentence per error, with all its groups."""
-    names: dict[str, list[str]] = {}
-    for group in groups:
-        if group.error:
-            names.setdefault(group.error, []).append(f"`{group.group}`")
+    names = grouped((group.error, f"`{group.group}`") for group in groups if group.error)
     return [_error_message(error, names[error]) for error in names]
 
 
 def _error_message(error: str, names: Sequence[str]) -> str:
     if len(names) == 1:
         return error if names[0] in error else f"group {names[0]}: {error}"
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return f"groups {', '.join(names[:_LISTED])}{more}: {error}"
+    return f"groups {listed(names, _LISTED)}: {error}"
 
 
 @dataclass(frozen=True, slots=True)

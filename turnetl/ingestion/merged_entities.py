@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.base.batched import grouped
 from turnetl.base.errors import Fatal
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import ALIASES, Entity, Episode, Fact, GroupId, description, with_aliases
@@ -110,9 +111,7 @@ class MergingExtractor:
 
     def __init__(self, extractor: Extractor[Any], merges: Iterable[MergedEntity]) -> None:
         self._extractor = extractor
-        self._merges: dict[GroupId, list[MergedEntity]] = {}
-        for merge in merges:
-            self._merges.setdefault(merge.group_id, []).append(merge)
+        self._merges = grouped((merge.group_id, merge) for merge in merges)
         self.name = extractor.name
         self.model = extractor.model
 

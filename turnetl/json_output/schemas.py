@@ -20,7 +20,7 @@ from turnetl.formats import FormatsReport
 from turnetl.graph.upgrade_report import GraphUpgrade
 from turnetl.index.index_report import IndexReport, QuestionEstimate
 from turnetl.ingestion.community_build import CommunityReport
-from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.ingestion.forget import ForgetReport
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.ingestion.redo_report import RedoReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport

@@ -12,6 +12,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from turnetl.base import damaged_copies, schema
+from turnetl.base.batched import grouped
 from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.private_files import open_regular
@@ -94,9 +95,7 @@ def misplaced_files(files: Mapping[Path, ArchiveMetadata]) -> Iterator[TableProb
     tells.
     """
     names: dict[str, Path] = {path.stem: path for path in files}
-    archives: dict[str, list[Path]] = {}
-    for path, metadata in files.items():
-        archives.setdefault(metadata.archive, []).append(path)
+    archives = grouped((metadata.archive, path) for path, metadata in files.items())
     for path, metadata in files.items():
         own = own_name(metadata)
         if own is None or own == path.stem:

@@ -26,6 +26,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.projects import home_relative, path_folders, project, project_root, user
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
+from turnetl.base.text import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +231,9 @@ class NameCollision:
 
     @property
     def message(self) -> str:
-        shown = ", ".join(f"`{folder}`" for folder in self.folders[:_SHOWN_FOLDERS])
-        omitted = len(self.folders) - _SHOWN_FOLDERS
-        more = f" and {omitted:,} more" if omitted > 0 else ""
+        folders = listed([f"`{folder}`" for folder in self.folders], _SHOWN_FOLDERS)
         return (
-            f"group `{self.group}` joins {len(self.folders):,} folders: {shown}{more}; "
+            f"group `{self.group}` joins {len(self.folders):,} folders: {folders}; "
             "if they are not one project, separate them with --group-map."
         )
 

@@ -33,8 +33,14 @@ from turnetl.graph.migrations import check_not_moved, summarised_groups
 from turnetl.graph.mirror.group import folded
 from turnetl.graph.open import delete_older_files, embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
-from turnetl.ingestion.forget_text import holds, spellings, turns_holding
+from turnetl.ingestion.forget import (
+    ForgetReport,
+    ForgetSelection,
+    TurnToForget,
+    holds,
+    spellings,
+    turns_holding,
+)
 from turnetl.ingestion.merged_entities import read_merged, write_merged
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo

@@ -16,6 +16,7 @@ from turnetl.base.graph_model import Community, EpisodeNode, Receipt
 from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
+from turnetl.base.text import listed
 from turnetl.graph import search as graphiti_recipes
 from turnetl.graph.from_rows import chunk_ids
 from turnetl.graph.search import SearchedGraph, SearchedGroup
@@ -70,10 +71,9 @@ def _listed(candidates: Sequence[Entity]) -> str:
     named = [
         f"`{entity.name}` ({', '.join((*entity.labels, entity.group_id))}, "
         f"{entity.uuid[:shortest]})"
-        for entity in candidates[:_MAX_CANDIDATES]
+        for entity in candidates
     ]
-    more = len(candidates) - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more else "")
+    return listed(named, _MAX_CANDIDATES)
 
 
 def _distinct_length(candidates: Sequence[Entity]) -> int:

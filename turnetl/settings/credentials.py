@@ -12,16 +12,15 @@ from turnetl.base.object_url import is_loopback
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings.model import Settings
 from turnetl.settings.sources import ENV_PREFIX, NEO4J_NAMES, SEPARATOR, from_config_file, merged
-from turnetl.trust.folder_trust import (
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import (
     CONFIG_NAME,
     USER_FOLDER,
-    FolderTrust,
     ProjectFiles,
-    TrustStore,
     read_project,
-    store_path,
     turnetl_section,
 )
+from turnetl.trust.store import TrustStore, store_path
 
 
 @dataclass(frozen=True, slots=True)

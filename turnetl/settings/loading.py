@@ -23,7 +23,8 @@ from turnetl.settings.sources import (
     from_neo4j_environment,
     parse_config,
 )
-from turnetl.trust.folder_trust import CONFIG_NAME, USER_FOLDER, FolderTrust
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER
 
 _log = logging.getLogger(__name__)
 

@@ -14,15 +14,9 @@ from turnetl.base.object_url import MASK, shown_text
 from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
 from turnetl.settings.credentials import Layer
 from turnetl.settings.loading import LoadedSettings, read_settings
-from turnetl.trust.folder_trust import (
-    FolderTrust,
-    ProjectFiles,
-    TrustedFolder,
-    TrustEntry,
-    TrustReport,
-    TrustStore,
-    read_project,
-)
+from turnetl.trust.folder_trust import FolderTrust, TrustEntry, TrustReport
+from turnetl.trust.project_files import ProjectFiles, read_project
+from turnetl.trust.store import TrustedFolder, TrustStore
 
 
 def trust_folder(store: TrustStore, folder: Path, *, home: Path, now: datetime) -> TrustReport:

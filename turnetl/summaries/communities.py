@@ -27,7 +27,7 @@ from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.base.relations import DECISIONS, DEPENDS_ON, EDITS
-from turnetl.base.text import one_line, plural
+from turnetl.base.text import listed, one_line, plural
 from turnetl.episode_text.intents import fit
 from turnetl.episode_text.retelling import importance, is_slip, is_told, once
 from turnetl.summaries.rule_summary import with_facts
@@ -445,6 +445,4 @@ def _listed(kind: str, names: Sequence[str]) -> str:
     """Return how many members of a kind there are, and the first of them."""
     if kind in _SAID:
         return plural(len(names), kind)
-    shown = ", ".join(names[:_LISTED])
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return f"{kind if len(names) == 1 else f'{kind}s'} {shown}{more}"
+    return f"{kind if len(names) == 1 else f'{kind}s'} {listed(names, _LISTED)}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.object_url import path_text
 from turnetl.base.text import plural
-from turnetl.ingestion.forget_report import ForgetReport, TurnToForget
+from turnetl.ingestion.forget import ForgetReport, TurnToForget
 from turnetl.ingestion.ingest_report import error_messages
 from turnetl.views import undo as undo_view
 from turnetl.views.nodes import Caption, Node, View, limited, section

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
+from turnetl.base.batched import grouped
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import GroupId
 from turnetl.base.reason import SkipReason
@@ -85,7 +86,7 @@ def notes(report: ParseReport) -> list[str]:
 def unread(report: ParseReport) -> list[str]:
     """Return sentences about what was skipped: the first of each reason, and how many more."""
     sentences: list[str] = []
-    for reason, problems in _by_reason(report.problems).items():
+    for reason, problems in grouped((one.reason, one) for one in report.problems).items():
         if reason is SkipReason.UNKNOWN_FORMAT and len(problems) > _LISTED:
             sentences += _unknown_formats(problems)
             continue
@@ -159,20 +160,10 @@ def _outcomes(archives: Iterable[ArchiveReport]) -> str:
 
 
 def _by_group(archives: Iterable[ArchiveReport]) -> dict[GroupId, list[ArchiveReport]]:
-    groups: dict[GroupId, list[ArchiveReport]] = {}
-    for archive in archives:
-        if archive.group is not None:
-            groups.setdefault(archive.group, []).append(archive)
+    groups = grouped((one.group, one) for one in archives if one.group is not None)
     return dict(sorted(groups.items()))
 
 
 def _first_folders(folders: Sequence[str]) -> str:
     more = [f"and {len(folders) - _LISTED:,} more"] if len(folders) > _LISTED else []
     return "\n".join([*folders[:_LISTED], *more]) or "-"
-
-
-def _by_reason(problems: Iterable[Problem]) -> dict[SkipReason, list[Problem]]:
-    reasons: dict[SkipReason, list[Problem]] = {}
-    for problem in problems:
-        reasons.setdefault(problem.reason, []).append(problem)
-    return reasons

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from turnetl.base.text import format_cost, plural
 from turnetl.estimation.plan_report import Estimate, PilotSummary, PlanReport
-from turnetl.estimation.usage_range import CONFIDENCE
+from turnetl.estimation.sample import CONFIDENCE
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.views import costs
 from turnetl.views import parse as parse_view

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from turnetl.base.model import Usage
 from turnetl.base.relations import DECISIONS
-from turnetl.base.text import format_minute, one_line
+from turnetl.base.text import format_minute, listed, one_line
 from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit, facts_beside_title, hit_facts
 from turnetl.retrieval.match import Match
 from turnetl.retrieval.query import quoted_parts
@@ -83,9 +83,7 @@ def nearest_lack(found: CombinedHits) -> str:
 
 
 def _words(words: Sequence[str]) -> str:
-    more = len(words) - _MAX_WORDS
-    listed = ", ".join(f"`{one_line(word, _MAX_WORD_CHARS)}`" for word in words[:_MAX_WORDS])
-    return f"{listed} and {more} more" if more > 0 else listed
+    return listed([f"`{one_line(word, _MAX_WORD_CHARS)}`" for word in words], _MAX_WORDS)
 
 
 def no_hits_message(query: str, found: CombinedHits) -> str:
@@ -99,9 +97,8 @@ def no_hits_message(query: str, found: CombinedHits) -> str:
     if not quoted:
         missing = found.missing_words
         return f"no turn contains {_words(missing)}; {NO_HITS}" if missing else NO_HITS
-    listed = ", ".join(f"`{part}`" for part in quoted[:_MAX_QUOTED])
-    more = f" and {len(quoted) - _MAX_QUOTED} more" if len(quoted) > _MAX_QUOTED else ""
-    return _NO_QUOTED.format("text" if len(quoted) == 1 else "texts", listed + more)
+    parts = listed([f"`{part}`" for part in quoted], _MAX_QUOTED)
+    return _NO_QUOTED.format("text" if len(quoted) == 1 else "texts", parts)
 
 
 def usage_messages(usage: Usage) -> list[str]:

@@ -1,7 +1,7 @@
 """Deferred summaries, and communities: how many were written, or would be."""
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.text import plural
+from turnetl.base.text import listed, plural
 from turnetl.ingestion.community_build import CommunityReport, GroupCommunities
 from turnetl.ingestion.ingest_report import error_messages
 from turnetl.ingestion.summarize_report import (
@@ -50,15 +50,14 @@ def exit_code(report: SummarizeReport) -> int:
 
 def _edited_message(report: SummarizeReport, group: DeferredSummaries) -> str:
     count = len(group.edited)
-    names = ", ".join(f"`{name}`" for name in group.edited[:LISTED_EDITED])
-    more = f" and {count - LISTED_EDITED:,} more" if count > LISTED_EDITED else ""
+    names = listed([f"`{name}`" for name in group.edited], LISTED_EDITED)
     reason = (
         "; there are no facts to write them from"
         if report.rewrites_edited
         else "; `turnetl summarize --edited` writes them again"
     )
     kept = f"{plural(count, 'summary', 'summaries')} edited by hand {'is' if count == 1 else 'are'}"
-    return f"group `{group.group}`: {kept} kept, of {names}{more}{reason}"
+    return f"group `{group.group}`: {kept} kept, of {names}{reason}"
 
 
 _AUDIT = ("audited", f"cosine ≥ {ALIKE}", "mean cosine", "facts missing")

@@ -27,7 +27,7 @@ from turnetl.llm.shared_limits.store import LimitsStore, SqliteLimits
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project
 from turnetl.settings.credentials import check_key_encrypted
-from turnetl.trust.folder_trust import PRICES
+from turnetl.trust.project_files import PRICES
 from turnetl.wiring.embedding import is_remote
 from turnetl.wiring.tables import lake
 

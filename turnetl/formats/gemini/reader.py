@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from turnetl.base.batched import grouped
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.gemini import history
@@ -93,9 +94,9 @@ class CollectedRows:
 
     def recount(self, counts: ParseCounts, reasons: Mapping[int, SkipReason | None]) -> None:
         """Recount the lines of unused rows. A line is used if any row on it is used."""
-        by_line: dict[int, list[tuple[int, SkipReason | None]]] = {}
-        for number, (_, span) in enumerate(self.rows):
-            by_line.setdefault(span.line, []).append((span.lines, reasons[number]))
+        by_line = grouped(
+            (span.line, (span.lines, reasons[number])) for number, (_, span) in enumerate(self.rows)
+        )
         for on_line in by_line.values():
             reason = next((reason for _, reason in on_line), None)
             if all(reason is not None for _, reason in on_line):

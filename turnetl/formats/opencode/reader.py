@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.base.batched import grouped
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.counts import has_too_many_values, limited
 from turnetl.formats.kit.json_archives import (
@@ -149,9 +150,7 @@ class CollectedMessages:
 
     def _turns(self) -> Iterator[list[RawTurn]]:
         own_id = self.own_session.id or ""
-        by_session: dict[str, list[OpenCodeMessage]] = {}
-        for message in self._messages:
-            by_session.setdefault(message.info.session_id or own_id, []).append(message)
+        by_session = grouped((one.info.session_id or own_id, one) for one in self._messages)
         for session_id, messages in by_session.items():
             session = self._sessions.get(session_id, self.own_session)
             builder = TurnBuilder(self.counts, subagents=self._subagents, runs=self._runs)
