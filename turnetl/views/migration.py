@@ -163,7 +163,7 @@ def run_messages(report: MigrationRun) -> Iterator[str]:
 
 
 _LITTLE = 0.005
-_LISTED_GROUPS = 5
+_LISTED_FACTS = 5
 """Lost facts that are printed; `--json` and `--html` have all."""
 
 
@@ -225,11 +225,7 @@ def _compared_group(group: GroupComparison, report: MigrationComparison) -> View
         Table(columns, comparison_rows(group, report.probe_limit), title=group.group),
         PageOnly([verdict]),
         Caption(comparison_summary(group)),
-        *(
-            [Lines(limited(lost, lambda fact: f"lost: {fact.text}", _LISTED_GROUPS))]
-            if lost
-            else []
-        ),
+        *([Lines(limited(lost, lambda fact: f"lost: {fact.text}", _LISTED_FACTS))] if lost else []),
     ]
 
 
