@@ -33,7 +33,7 @@ def serve(
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = PORT,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Serve pages to browse and search all turns, for browsers on this machine.
+    """Browse and search all turns in a browser, on this machine only.
 
     Args:
         host: Address of this machine to listen on: 127.0.0.1 or ::1.

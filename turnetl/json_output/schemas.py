@@ -43,6 +43,7 @@ from turnetl.prefect_report import DoctorReport, SetupReport
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.retrieval.digest import Digest
 from turnetl.retrieval.recipe_search import RecipeResults
+from turnetl.retrieval.sessions import Resumption, SessionList
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.status_report import StatusReport
 from turnetl.transfer.sql import SqlResult
@@ -110,6 +111,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
         ArchiveLines,
     ),
     "timeline": (IndexAnswer[Timeline],),
+    "sessions": (IndexAnswer[SessionList],),
+    "resume": (IndexAnswer[Resumption],),
     "digest": (IndexAnswer[Digest],),
     "entity": (IndexAnswer[EntityDetails],),
     "entity merge": (RedoReport,),

@@ -1,7 +1,5 @@
 """All that the index holds about one turn, session, entity or fact."""
 
-import re
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_episode_text
@@ -17,16 +14,13 @@ from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.retrieval.endings import Endings, holding_first
 from turnetl.retrieval.items import TurnsAt, find_item
+from turnetl.retrieval.sessions import Resume, resume_command
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn, titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
 _KIND = described("What the id leads to.")
-_Resume = Annotated[
-    str | None,
-    described("Shell command that continues the session in its agent; null if none does."),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +39,7 @@ class TurnDetails:
     next: Annotated[
         TurnSummary | None, described("The turn after it in its session; null if none.")
     ]
-    resume: _Resume
+    resume: Resume
 
     @property
     def kind(self) -> Annotated[Literal["turn"], _KIND]:
@@ -59,7 +53,7 @@ class SessionDetails:
     session_id: Annotated[SessionId, described("Id of the session.")]
     turns: Annotated[tuple[TurnSummary, ...], described("Its turns, oldest first.")]
     """At least one."""
-    resume: _Resume
+    resume: Resume
 
     @property
     def kind(self) -> Annotated[Literal["session"], _KIND]:
@@ -210,36 +204,3 @@ def facts_by_turn(stated: Iterable[StatedFact]) -> dict[int, list[Fact]]:
         for turn in one.turns:
             facts.setdefault(turn, []).append(one.indexed.fact)
     return facts
-
-
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_OPENCODE_ID = re.compile(r"ses_\w{8,64}", re.ASCII)
-_COMMANDS = {
-    "claude_code": (_UUID, "claude --resume"),
-    "codex": (_UUID, "codex resume"),
-    "gemini_json": (_UUID, "gemini --resume"),
-    "gemini_jsonl": (_UUID, "gemini --resume"),
-    "opencode": (_OPENCODE_ID, "opencode -s"),
-}
-"""By format: what the agent's session ids look like, and the command that takes one. The formats
-without an entry are exports of what cannot be continued."""
-_REDACTED = "[REDACTED:"
-
-
-def resume_command(receipt: Receipt) -> str | None:
-    """Return the shell command that continues the session of a turn, in its directory.
-
-    Agents find a session only from the directory in which it was started. None for a session that
-    cannot be continued: an export, a session of a subagent, or one whose archive has no id.
-    """
-    pattern, command = _COMMANDS.get(receipt.format, (None, ""))
-    if pattern is None or receipt.agent_id is not None:
-        return None
-    # Anchored, because the id comes from an archive and becomes part of a command.
-    if not pattern.fullmatch(receipt.session_id):
-        return None
-    resume = f"{command} {receipt.session_id}"
-    directory = receipt.cwd
-    if not directory or _REDACTED in directory or not directory.isprintable():
-        return resume
-    return f"cd {shlex.quote(directory)} && {resume}"
