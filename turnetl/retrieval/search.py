@@ -538,7 +538,7 @@ async def sample_queries(
         if label not in found:
             for query in _queries(index, label, relations, phrase)[:_TRIED]:
                 hits = (await search(index, query, embedder, limit=1, thesaurus=thesaurus)).hits
-                if hits and hits[0].match is Match.STRONG and not hits[0].missing_words:
+                if hits and hits[0].match is Match.STRONG:
                     found[label] = query
                     break
     return [*found.values()]
