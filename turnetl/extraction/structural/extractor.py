@@ -84,7 +84,10 @@ class StructuralExtractor:
         superseded = supersession.supersede(episode, new.values(), found.names, group, now)
         invalidated = [replace(fact, expired_at=now if fact.invalid_at else None) for fact in ended]
         gone = edits.with_ends(superseded.facts, found.names, group, now)
-        undone = commits.undone_facts(extracted.undone, turn.group_id, group, now)
+        undone = (
+            *commits.undone_facts(extracted.undone, turn.group_id, group, now),
+            *supersession.undone_decisions(extracted.undone, turn.group_id, group, now),
+        )
         facts = (*superseded.facts, *superseded.ended, *invalidated, *gone, *undone)
         users = {found.uuid(one.source) for one in drafts if one.source.label == USER}
         mentions = found.names.keys() - users
