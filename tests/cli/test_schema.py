@@ -35,6 +35,8 @@ ARGUMENTS = {
     "digest": ("digest",),
     "sessions": ("sessions",),
     "export": ("export", "--output", "out"),
+    "install": ("install", "--all"),
+    "uninstall": ("uninstall", "--all"),
     "sql": ("sql", "FROM turns"),
     "formats": ("formats",),
     "rules": ("rules",),

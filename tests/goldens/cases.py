@@ -98,6 +98,8 @@ STRUCTURAL = (
     GoldenCase("trust trusted", before=_write_config),
     GoldenCase("trust --list", "list"),
     GoldenCase("trust trusted --revoke", "revoke"),
+    GoldenCase("install --all"),
+    GoldenCase("uninstall --all"),
     GoldenCase("sources"),
     GoldenCase("plan archives"),
     GoldenCase("parse archives --dry-run", "dry_run"),

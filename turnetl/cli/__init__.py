@@ -19,6 +19,7 @@ from turnetl.cli import (
     history,
     index,
     inspect,
+    install,
     migrate,
     model,
     plan,
@@ -151,6 +152,9 @@ app.command(history.why)
 app.command(serve.serve)
 app.command(serve.mcp)
 app.command(export.export)
+app.command(install.install)
+app.command(install.uninstall)
+app.command(install.hook, show=False)
 app.command(sql.sql)
 app.command(inspect.formats_, name="formats")
 app.command(inspect.rules_, name="rules")

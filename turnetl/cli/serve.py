@@ -1,5 +1,6 @@
 """`turnetl serve` and `turnetl mcp`."""
 
+import os
 import secrets
 import sys
 from contextlib import suppress
@@ -14,6 +15,7 @@ from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_COMMON, NO_SETTINGS, CommonOptions, Flag, SettingsOptions
+from turnetl.install.hook_call import socket_folder, state_folder
 from turnetl.web import HOST, PORT
 
 if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
@@ -94,16 +96,25 @@ def mcp(
         if http:
             _serve_http(settings, _PORT if port is None else port)
         else:
-            _serve_stdio(settings)
+            _serve_stdio(settings, options)
     return ExitCode.DONE
 
 
-def _serve_stdio(settings: "Settings") -> None:
+def _serve_stdio(settings: "Settings", options: SettingsOptions) -> None:
     from turnetl.mcp.serving import serve_client
 
     if sys.stdin.isatty():
         console.print_messages([_TERMINAL])
-    console.run_async(serve_client(settings, now, Path.cwd()))
+    hooks = _hook_folder(options)
+    console.run_async(serve_client(settings, now, Path.cwd(), hooks=hooks))
+
+
+def _hook_folder(options: SettingsOptions) -> Path:
+    """Return where this process answers the hooks of this user that read the same history."""
+    given = [str(one or "") for one in (options.lake, options.graph, options.config)]
+    environment = os.environ  # noqa: TID251 - as a hook does
+    state = state_folder(environment, Path.home())
+    return socket_folder(state, given, str(Path.cwd()), environment)
 
 
 def _serve_http(settings: "Settings", port: int) -> None:

@@ -1,5 +1,6 @@
 """Printing of results, messages and progress. Control characters of archives are displayed."""
 
+import logging
 import os
 import shlex
 import shutil
@@ -98,8 +99,6 @@ def show_progress(*, as_json: bool) -> Iterator["Progress"]:
     A step of blocking work is also where a signal takes effect whose interrupt was discarded.
     """
     if as_json or not sys.stderr.isatty():
-        from turnetl.console.progress_log import log_progress
-
         yield _stoppable(log_progress)
         return
     from turnetl.console.progress_bars import ProgressBars
@@ -182,3 +181,12 @@ def _ctrl_c_for_the_program_only() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+_log = logging.getLogger(__name__)
+
+
+def log_progress(step: "ProgressUpdate") -> None:
+    """Log a stage when it is finished, and each step on the way there at a lower level."""
+    level = logging.INFO if step.done == step.total else logging.DEBUG
+    _log.log(level, "%s %s: %d of %d", step.stage, step.name, step.done, step.total)

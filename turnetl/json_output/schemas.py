@@ -26,6 +26,7 @@ from turnetl.ingestion.redo_report import RedoReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
+from turnetl.install.changes import InstallReport
 from turnetl.json_output.serve import ServeOutput
 from turnetl.llm.checks import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
@@ -120,6 +121,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "fix": (IndexAnswer[Fixes],),
     "why": (IndexAnswer[FileAuthorship],),
     "serve": (ServeOutput,),
+    "install": (InstallReport,),
+    "uninstall": (InstallReport,),
     "export": (ExportReport,),
     "sql": (SqlResult,),
     "import": (ImportReport,),

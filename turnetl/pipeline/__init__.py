@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize, summarize_after
     from turnetl.pipeline.run_undo import preview_undo, undo
-    from turnetl.pipeline.run_upgrade import upgrade
-    from turnetl.pipeline.run_verify import VerifyOptions, repair_graph, verify
+    from turnetl.pipeline.run_verify import VerifyOptions, repair_graph, upgrade, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns
     from turnetl.retrieval.digest import Digest

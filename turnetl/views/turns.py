@@ -178,7 +178,9 @@ def entity_view(found: EntityDetails) -> View:
     entity = found.entity
     labels = ", ".join(entity.labels) or "entity"
     shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""
-    counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}{shown}"
+    counts = (
+        f"{plural(found.fact_count, 'fact')}, named in {plural(found.turn_count, 'turn')}{shown}"
+    )
     rows = ((one.turn, [*_stated(one)]) for one in holding_turns_first(found.turns))
     return [
         line((entity.name, "bold"), f"  {labels}  {entity.group_id}"),
