@@ -54,19 +54,18 @@ class _Program(App):
         return super().__call__(tokens, **options)
 
     def help_print(self, tokens: Any = None, *, console: Any = None) -> None:
-        super().help_print(tokens, console=console)
+        super().help_print(tokens or [_BRIEF], console=console)
         if not tokens:
             print_text(_MORE)
 
     def _assemble_help_panels(self, tokens: Any, help_format: Any) -> Any:
         panels = super()._assemble_help_panels(tokens, help_format)
-        words = [] if tokens is None else [*tokens]
-        if words and words != [_ALL]:
-            return panels
-        return [one for one in panels if _ALL in words or one[0] not in _OTHERS]
+        # The generated page of all commands has no tokens, and `--help --all` has others.
+        return [one for one in panels if _BRIEF not in tokens or one[0] not in _OTHERS]
 
 
-_ALL = "--all"
+_BRIEF = "--brief"
+"""Stands for no arguments: only the commands for every day are listed."""
 _MORE = "All other commands: turnetl --help --all. Options: turnetl COMMAND --help."
 _EVERY_DAY = Group("Every day", sort_key=0)
 _OTHERS = {
