@@ -51,8 +51,9 @@ class Answered:
 class Server:
     """A server as a process."""
 
-    def __init__(self, lake: Path) -> None:
-        command = [str(Path(sys.executable).with_name("turnetl")), "mcp", "--lake", str(lake)]
+    def __init__(self, lake: Path | None = None, command: Sequence[str] = ()) -> None:
+        program = str(Path(sys.executable).with_name("turnetl"))
+        command = command or [program, "mcp", "--lake", str(lake)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

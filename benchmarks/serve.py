@@ -65,6 +65,9 @@ def pages(browser: httpx.Client) -> Iterator[tuple[str, Sequence[str]]]:
     opened = [browser.get(one).text.replace("&amp;", "&") for one in turns]
     words = [f"{query} {number}" for number in range(5) for query in QUERIES]
     yield "overview", ["./"] * REQUESTS
+    projects = re.findall(r'href="(project\?[^"]+)"', browser.get("./").text)
+    yield "project", (projects * REQUESTS)[:REQUESTS]
+    yield "errors of most", ["fix"] * REQUESTS
     yield "search", [f"search?q={query}" for query in words]
     yield "search, filtered", [f"search?q={query}&since=2000&until=2030" for query in words]
     yield "timeline", [f"timeline?page={chance.randint(1, 200)}" for _ in range(REQUESTS)]

@@ -41,7 +41,8 @@ class Shot:
 
 SEARCH = "search?q=why+do+the+checkout+tests+fail"
 SHOTS = {
-    "overview": Shot("./", 1000, 900),
+    "overview": Shot("./", 1280, 1000),
+    "project": Shot("project?group=bookshop", 1280, 900, "dark"),
     "search": Shot(f"{SEARCH}&group=bookshop", 1000, 900),
     "turn": Shot("turn?id=66185fa7", 1000, 1100),
     "phone": Shot(SEARCH, 360, 800, "dark"),

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
         entity,
         file,
         fix,
+        resume,
         search,
         search_sessions,
+        sessions,
         show,
         timeline,
         why,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.digest import Digest
     from turnetl.retrieval.fix import ErrorHistory
     from turnetl.retrieval.hits import SearchHit, SessionHit
+    from turnetl.retrieval.sessions import Resumption, SessionList
     from turnetl.retrieval.turn_summary import Timeline
     from turnetl.settings import Settings, load_settings
     from turnetl.status_report import StatusReport
@@ -97,12 +100,14 @@ __all__ = [
     "RecordedRun",
     "RedoReport",
     "ReportFile",
+    "Resumption",
     "Retryable",
     "RunOptions",
     "RunsReport",
     "SearchHit",
     "SessionDetails",
     "SessionHit",
+    "SessionList",
     "Settings",
     "Shard",
     "Skip",
@@ -138,12 +143,14 @@ __all__ = [
     "plan",
     "plan_migration",
     "redo",
+    "resume",
     "run",
     "runs",
     "search",
     "search_sessions",
     "serve",
     "serve_mcp",
+    "sessions",
     "show",
     "sources",
     "split_entity",

@@ -87,6 +87,14 @@ class StatusReport(TurnTotals):
         described("Why the graph was not read: the report is of the index; null if it was."),
     ] = None
 
+    spent: Annotated[
+        Usage | None,
+        described(
+            "Usage of all stored responses of models, also for pilots, questions and turns that "
+            "failed or were undone; null if none can be read."
+        ),
+    ] = None
+
     @property
     def committed(self) -> _CommittedField:
         return sum(group.committed for group in self.groups)

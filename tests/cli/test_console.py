@@ -35,7 +35,7 @@ def test_verbose_logs_to_standard_error(tmp_path: Path) -> None:
     assert run_in_process("parse", archive, "--json", folder=tmp_path).stderr == ""
     for option in ("-v", "--verbose"):
         verbose = run_in_process("parse", archive, "--json", option, folder=tmp_path)
-        assert "INFO turnetl.console.progress_log: parse archives: 1 of 1" in verbose.stderr
+        assert "INFO turnetl.console.output: parse archives: 1 of 1" in verbose.stderr
         assert verbose.json["archives"]["unchanged"] == 1
         assert verbose.messages == []
 

@@ -1,6 +1,7 @@
 """The help, and usage errors."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from functools import cache
 import pytest
 
 from tests.cli.command import ROOT, clean_environment, run_in_process, turnetl_process
+from turnetl.cli import EVERY_DAY, app
 
 COMMANDS = (
     "backfill",
@@ -50,6 +52,7 @@ SUBCOMMANDS = (
     ("completion", "install"),
     ("completion", "show"),
 )
+MORE = "\nAll other commands: turnetl --help --all. Options: turnetl COMMAND --help.\n"
 HELP_PAGES = [(), *((name,) for name in COMMANDS), *SUBCOMMANDS]
 
 
@@ -101,10 +104,19 @@ def help_page(command: tuple[str, ...]) -> str:
     return help_pages()[command].text
 
 
-def test_the_help_lists_every_command() -> None:
+def test_the_help_lists_the_commands_for_every_day_and_all_of_them_on_request() -> None:
     # In a process of its own, as a user reads it.
     text = turnetl_process("--help", folder=ROOT).stdout
-    assert [name for name in COMMANDS if f" {name}: " not in text] == []
+    listed = re.findall(r"^  (\w+): ", text, re.MULTILINE)
+    registered = [name for name in EVERY_DAY if name in app]
+    assert listed == registered
+    assert len(registered) >= 7
+    assert "turnetl --help --all" in text.splitlines()[-1]
+    every = turnetl_process("--help", "--all", folder=ROOT).stdout
+    names = [name for name in app if not name.startswith("-")]
+    # A command that is in no group would be among the options.
+    assert re.findall(r"^  (\w+): ", every.partition("Options:")[0], re.MULTILINE) != []
+    assert [name for name in names if f"  {name}: " not in every.partition("\nOptions:")[0]] == []
 
 
 def test_the_help_in_a_pipe_is_not_wrapped(subtests: pytest.Subtests) -> None:
@@ -112,7 +124,7 @@ def test_the_help_in_a_pipe_is_not_wrapped(subtests: pytest.Subtests) -> None:
         with subtests.test(command=command):
             """A wrapped line would begin without the indentation of an option or a command."""
             text = help_page(command)
-            panels = text.split(":\n", maxsplit=1)[1]
+            panels = text.split(":\n", maxsplit=1)[1].removesuffix(MORE)
             lines = [line for line in panels.splitlines() if line and not line.endswith(":")]
             assert [line for line in lines if not line.startswith("  ")] == []
             assert all(": " in line or line.startswith("  --") for line in lines)

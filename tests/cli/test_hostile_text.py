@@ -68,6 +68,10 @@ COMMANDS: list[tuple[str, ...]] = [
     ("search", f"cart {HOSTILE}"),
     ("search", "cart", "--recipe", "COMBINED_HYBRID_SEARCH_RRF"),
     ("timeline",),
+    ("sessions",),
+    ("sessions", "--session", NAME),
+    ("resume", "s1", "--print"),
+    ("resume", NAME),
     ("entity", "cart.py"),
     ("file", "cart.py"),
     ("file", f"{NAME}.py"),
@@ -75,6 +79,11 @@ COMMANDS: list[tuple[str, ...]] = [
     ("why", f"{NAME}.py:1"),
     ("serve", "--host", NAME),
     ("mcp", "--port", NAME),
+    ("install", NAME),
+    ("install", "--all", "--dry-run"),
+    ("uninstall", NAME),
+    ("uninstall", "--all", "--dry-run"),
+    ("hook", "prompt", "--agent", NAME),
     ("show", NAME),
     ("runs",),
     ("report", "--output", f"{NAME}.html"),
@@ -142,7 +151,7 @@ def test_no_command_prints_a_control_character(folder: Path, subtests: pytest.Su
         with subtests.test(arguments=ascii(arguments), options=options):
             result = run_in_process(*arguments, *options, folder=folder)
             assert_clean(result)
-            if options and arguments[0] not in ("completion", "mcp"):
+            if options and arguments[0] not in ("completion", "hook", "mcp"):
                 assert isinstance(result.json, dict)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.agent_sources.homes import machine, transcript
 from tests.cli.command import run_in_process
-from tests.cli.typed_terminal import answered
+from tests.cli.typed_terminal import answered, interrupted
 from tests.printed import printed
 from turnetl.agent_sources import ArchiveState, FoundArchive, Source, SourcesReport
 from turnetl.agent_sources.locations import agent_locations
@@ -104,13 +104,14 @@ def test_a_backfill_without_archives_and_terminal_names_the_command_that_reads_t
     assert result.exit_code == 2
     assert not (tmp_path / "the lake").exists()
     (message,) = result.messages
+    assert "which reads 1 archive" in message
     assert_reads_everything(message.split("`")[-2], tmp_path)
 
 
 def test_a_backfill_without_archives_on_a_machine_without_agents_says_so(tmp_path: Path) -> None:
     result = run_in_process("backfill", folder=tmp_path)
     assert result.exit_code == 2
-    assert "needs ARCHIVES: no agent keeps archives in its usual folder" in result.messages[0]
+    assert "no agent keeps archives in its usual folder: name ARCHIVES" in result.messages[0]
 
 
 @pytest.mark.full
@@ -134,7 +135,7 @@ def test_on_a_terminal_it_proposes_the_archives_and_reads_them(answer: str, tmp_
     transcript(tmp_path / ".claude")
     output, code = answered("backfill", folder=tmp_path, typed=f"{answer}\n")
     assert code == 0, output
-    assert "Backfill 1 archive of 1 folder? [y/N]" in output
+    assert "Read 1 archive of Claude Code? [y/N]" in output
     assert list((tmp_path / ".turnetl/lake/turns").rglob("*.parquet"))
 
 
@@ -152,8 +153,51 @@ def test_without_a_yes_nothing_is_read(answer: str, tmp_path: Path) -> None:
 def test_without_new_archives_it_asks_nothing(tmp_path: Path) -> None:
     output, code = answered("backfill", folder=tmp_path, typed="y\n")
     assert code == 2
-    assert "there are no new archives of agents" in output
+    assert "no agent keeps archives in its usual folder" in output
     assert "[y/N]" not in output
+
+
+@pytest.mark.full
+def test_with_yes_nobody_is_asked_and_a_repetition_reads_what_is_new(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude", "first")
+    first = run_in_process("backfill", "--yes", folder=tmp_path)
+    assert (first.exit_code, "1 archive: 1 new" in first.stdout) == (0, True)
+    again = run_in_process("backfill", "--yes", "--json", folder=tmp_path)
+    assert (again.exit_code, again.json["parse"]["read"]) == (0, 0)
+    transcript(tmp_path / ".claude", "second")
+    assert "1 new, 1 unchanged" in run_in_process("backfill", "--yes", folder=tmp_path).stdout
+
+
+def test_yes_is_no_answer_to_a_question_about_named_archives(tmp_path: Path) -> None:
+    result = run_in_process("backfill", "a.jsonl", "--yes", folder=tmp_path)
+    assert result.exit_code == 2
+    assert "`--yes` is for a backfill without ARCHIVES" in result.messages[0]
+
+
+@pytest.mark.full
+def test_ctrl_c_at_the_question_says_that_nothing_was_done(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    output, code = interrupted("backfill", folder=tmp_path, at="[y/N]")
+    assert code == 130
+    assert "stopped at the question: nothing was done" in output
+    assert not (tmp_path / ".turnetl").exists()
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_the_others_are_proposed(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    (tmp_path / ".codex").write_text("not a folder")
+    result = run_in_process("backfill", folder=tmp_path)
+    assert result.exit_code == 2
+    assert f"`{tmp_path / '.codex'}` is no folder" in result.stderr
+    assert "Claude Code" in result.stderr
+
+
+def test_the_proposal_has_a_line_per_agent() -> None:
+    (first,) = report(archive(1, 3), archive(2, 4)).sources
+    text = printed(view.proposal(SourcesReport((first, first), NOW)))
+    (row,) = [line for line in text.splitlines() if "Claude Code" in line]
+    assert re.split(r"  +", row.strip()) == ["Claude Code", "4", "4", "-", "0 kB"]
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def report(*archives: FoundArchive) -> SourcesReport:
@@ -217,4 +261,4 @@ def test_the_turns_of_all_archives_are_unknown_if_those_of_one_are() -> None:
 
 
 def test_the_question_says_how_much_is_read() -> None:
-    assert view.question(report(archive(1, 3), archive(2, 4))) == "Backfill 2 archives of 1 folder?"
+    assert view.question(report(archive(1, 3), archive(2, 4))) == "Read 2 archives of Claude Code?"

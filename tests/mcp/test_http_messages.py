@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.mcp.processes import STATELESS, headers_of, request_of
 from tests.mcp.test_http import posted, served, version
 from tests.mcp.test_stdio import NO_IDS
-from turnetl.mcp.messages import MAX_MESSAGE, problem_of, with_whole_characters
+from turnetl.mcp.server import MAX_MESSAGE, problem_of, with_whole_characters
 
 __all__ = ["served", "version"]
 

@@ -28,7 +28,7 @@ from tests.mcp.processes import (
     open_streams_ignored,
     stdio_server,
 )
-from turnetl.mcp.messages import MAX_MESSAGE
+from turnetl.mcp.server import MAX_MESSAGE
 from turnetl.mcp.stdio import split_lines
 
 QUERY = "why did the checkout tests fail"

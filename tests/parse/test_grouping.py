@@ -16,9 +16,9 @@ from turnetl import formats, parsing
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
+from turnetl.base.projects import project, user
 from turnetl.lake import Lake
 from turnetl.parsing.grouping import Grouping, find_name_collisions, load_grouping
-from turnetl.parsing.projects import project, user
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "groups.toml"
 ARCHIVE = "/backup/s1.jsonl"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
+from turnetl.parsing.person_names import branch_without_persons, path_without_persons, users_in
 
 USERS = users_in(["/home/jane/shop", "C:\\Users\\Kim.Lee\\api", "/home/dev/x", "/srv/shop"])
 

@@ -30,6 +30,7 @@ ERRORS = {
     "TypeError: Cannot read properties of undefined (reading 'total')": "`node a.js` failed",
     'NullPointerException: Cannot invoke "Cart.total()" because "cart" is null': "`java` failed",
     "=== 2 passed, 0 failed, 0 errors in ===": "`pytest -v` failed",
+    "errcheck in cart.go": "`make lint` failed: the error of `shop.ReadCart` is not checked",
 }
 """What each error states, by its name."""
 
@@ -71,6 +72,8 @@ def test_the_rarest_name_in_a_text_decides_which_errors_match(subtests: pytest.S
         ("bash: line 1: jq: command not found", []),
         ("HTTP 500 Internal Server Error", [[*ERRORS][12]]),
         ("HTTP 404 Not Found Server Error", []),
+        ("errcheck: ReadCart is not checked", [[*ERRORS][-1]]),
+        ("errcheck: WriteCart is not checked", []),
         ("TypeError: Cannot read properties of undefined (reading 'price')", []),
         (
             f"java.lang.{[*ERRORS][14]}\n\tat shop.Main.main(Main.java:12)",

@@ -138,6 +138,48 @@ async def test_what_never_occurred_has_no_fix(index: PersistentIndex, text: str)
     assert await find_fixes(index, text, EMBEDDER, limit=5) == []
 
 
+async def test_an_error_that_was_only_edited_is_shown_with_the_edit(tmp_path: Path) -> None:
+    edited = replace(UNRESOLVED, attributes={"resolution": "edited"})
+    fix = fact("f7", OPEN_ERROR, "FIXED_BY", FILE, FIXED, valid_at=at(6))
+    opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
+    contents = GroupContents(
+        GROUP, None, (PYTEST, FILE, OPEN_ERROR), (edited, fix), (PARALLEL, FIXED), TEXTS
+    )
+    await opened.catch_up(LoadedGraph(contents), EMBEDDER, now=NOW)
+    (found,) = await find_fixes(opened, "TimeoutError", EMBEDDER, limit=5)
+    opened.close()
+    (occurrence,) = found.occurrences
+    assert (occurrence.resolution, occurrence.resolved_at) == ("edited", None)
+    assert occurrence.evidence == (fix,)
+    assert occurrence.answer == "Looking.\n\nThe cart reads price_cents now."
+
+
+async def test_other_words_find_an_error_and_the_name_of_another_one_does_not(
+    tmp_path: Path,
+) -> None:
+    error = replace(ERROR, name="the result of closing the file is ignored")
+    failed = replace(fact("f8", PYTEST, "FAILED_WITH", error, FAILED), text="`make lint` failed")
+    text = "user: what does the linter say?\n\nassistant: The result of closing a file is ignored."
+    texts = {**TEXTS, FAILED.turn_id: text}
+    opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
+    contents = GroupContents(
+        GROUP, None, (PYTEST, error), (failed,), (FAILED, PARALLEL, FIXED), texts
+    )
+    await opened.catch_up(LoadedGraph(contents), EMBEDDER, now=NOW)
+    described = "linter complains about files that are closing and ignoring it"
+    found = await find_fixes(opened, described, EMBEDDER, limit=5)
+    named = await find_fixes(opened, f"{described} in closeShop", EMBEDDER, limit=5)
+    opened.close()
+    assert [one.error for one in found] == [error]
+    assert named == []
+
+
+async def test_the_error_of_a_long_log_is_found_at_its_end(index: PersistentIndex) -> None:
+    log = "\n".join(f"compiled module {number} of the shop" for number in range(200))
+    (found,) = await find_fixes(index, f"{log}\nKeyError: 'price'", EMBEDDER, limit=5)
+    assert found.error == ERROR
+
+
 async def test_only_errors_of_the_groups_are_found(index: PersistentIndex) -> None:
     found = await find_fixes(index, "KeyError", EMBEDDER, groups=[GroupId("x")], limit=5)
     assert found == []

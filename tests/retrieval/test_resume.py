@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import builders
-from turnetl.retrieval.details import resume_command
+from turnetl.retrieval.sessions import resume_command
 
 UUID = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 
@@ -20,6 +20,10 @@ UUID = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
         ("gemini_json", UUID, f"gemini --resume {UUID}"),
         ("gemini_jsonl", UUID, f"gemini --resume {UUID}"),
         ("opencode", "ses_6f1e2d3c4b5a", "opencode -s ses_6f1e2d3c4b5a"),
+        ("copilot", UUID, f"copilot --resume {UUID}"),
+        ("cursor", UUID, f"cursor-agent --resume {UUID}"),
+        ("qwen", UUID, f"qwen --resume {UUID}"),
+        ("amp", f"T-{UUID}", f"amp threads continue T-{UUID}"),
     ],
 )
 def test_a_session_is_continued_in_its_directory(

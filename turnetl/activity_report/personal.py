@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from turnetl.activity_report.model import ActivityReport, ReportedTurn
 from turnetl.parsing.archive_paths import path_texts, redacted_path
-from turnetl.parsing.projects import path_without_persons, users_in
+from turnetl.parsing.person_names import path_without_persons, users_in
 from turnetl.redact import Redactor
 
 

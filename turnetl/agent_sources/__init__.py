@@ -10,5 +10,4 @@ from turnetl.agent_sources.sources_report import (
     Source,
     SourcesReport,
     find_sources,
-    source_paths,
 )

@@ -133,7 +133,7 @@ _COWORK = "local-agent-mode-sessions"
 
 
 def _in_home(agent: _Agent, machine: AgentMachine) -> Location:
-    given = _folder(machine, agent.variable) if agent.variable else None
+    given = environment_folder(machine, agent.variable) if agent.variable else None
     folder = given or machine.home.joinpath(*agent.folder.split("/"))
     archives = _below(folder, *agent.archives)
     return Location(agent.name, folder, archives, agent.variable if given else "")
@@ -185,7 +185,7 @@ def _local_data(machine: AgentMachine, program: str) -> tuple[Path, str]:
 
 def _local(machine: AgentMachine) -> Path:
     """Return the folder of data of programs on Windows that stay on this machine."""
-    return _folder(machine, "LOCALAPPDATA") or machine.home / "AppData" / "Local"
+    return environment_folder(machine, "LOCALAPPDATA") or machine.home / "AppData" / "Local"
 
 
 def _cowork(machine: AgentMachine) -> Location:
@@ -204,18 +204,18 @@ def _user_data(machine: AgentMachine) -> Path:
             return machine.home / "Library" / "Application Support"
         case "win32":
             roaming = machine.home / "AppData" / "Roaming"
-            return _folder(machine, "APPDATA") or roaming
+            return environment_folder(machine, "APPDATA") or roaming
         case _:
-            return _folder(machine, "XDG_CONFIG_HOME") or machine.home / ".config"
+            return environment_folder(machine, "XDG_CONFIG_HOME") or machine.home / ".config"
 
 
 def _claude(machine: AgentMachine) -> Iterator[Location]:
     """Yield the folder of Claude Code; by default also the one of versions that followed XDG."""
     variable = "CLAUDE_CONFIG_DIR"
-    if (given := _folder(machine, variable)) is not None:
+    if (given := environment_folder(machine, variable)) is not None:
         yield _claude_in(given, machine, variable)
         return
-    config = _folder(machine, "XDG_CONFIG_HOME") or machine.home / ".config"
+    config = environment_folder(machine, "XDG_CONFIG_HOME") or machine.home / ".config"
     yield _claude_in(machine.home / ".claude", machine)
     yield _claude_in(config / "claude", machine)
 
@@ -240,14 +240,14 @@ def _managed_settings(machine: AgentMachine) -> Path:
 
 
 def _codex(machine: AgentMachine) -> Location:
-    given = _folder(machine, "CODEX_HOME")
+    given = environment_folder(machine, "CODEX_HOME")
     folder = given or machine.home / ".codex"
     archives = _below(folder, "sessions", "archived_sessions", "thread_history*.sqlite")
     return Location(CODEX, folder, archives, "CODEX_HOME" if given else "")
 
 
 def _gemini(machine: AgentMachine) -> Location:
-    given = _folder(machine, "GEMINI_CLI_HOME")
+    given = environment_folder(machine, "GEMINI_CLI_HOME")
     folder = (given or machine.home) / ".gemini"
     return Location(
         GEMINI,
@@ -299,11 +299,11 @@ def _devin(machine: AgentMachine) -> Location:
 
 def _shared_data(machine: AgentMachine) -> tuple[Path, str]:
     """Return the folder in which programs keep data, and the variable that names it."""
-    given = _folder(machine, "XDG_DATA_HOME")
+    given = environment_folder(machine, "XDG_DATA_HOME")
     return given or machine.home / ".local" / "share", "XDG_DATA_HOME" if given else ""
 
 
-def _folder(machine: AgentMachine, variable: str) -> Path | None:
+def environment_folder(machine: AgentMachine, variable: str) -> Path | None:
     """Return the folder that a variable names, or None: a relative path is ignored, as XDG says."""
     value = machine.environment.get(variable, "")
     if value.startswith("~/"):

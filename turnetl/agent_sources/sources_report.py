@@ -177,6 +177,9 @@ class FoundArchive:
         ),
     ]
 
+    changed_at: Annotated[
+        datetime | None, described("When it was last changed; null if it cannot be read.")
+    ] = None
     is_subagent: bool = False
     """Whether it was opened, now or by a parse, and holds only what subagents did."""
 
@@ -288,6 +291,11 @@ class SourcesReport:
         """Return what `turnetl backfill` takes for all archives that it would read."""
         return tuple(path for source in self.pending for path in source.paths)
 
+    @property
+    def all_paths(self) -> tuple[str, ...]:
+        """Return what `turnetl backfill` takes for all archives, also those that it has read."""
+        return tuple(path for source in self.sources if source.archives for path in source.paths)
+
 
 COUNTED_BYTES = 256 << 20
 """Bytes of new archives of which the turns are counted: some seconds."""
@@ -330,12 +338,6 @@ def find_sources(
         for one in listed
     ]
     return SourcesReport(tuple(sources), now)
-
-
-def source_paths(machine: AgentMachine) -> tuple[str, ...]:
-    """Return what `turnetl backfill` takes for all archives of a machine's agents."""
-    listed = map(_list, agent_locations(machine))
-    return tuple(path for one in listed if one.archives for path in one.source.paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,12 +486,17 @@ def _found(archive: _Archive, period: timedelta | None) -> FoundArchive:
         new_turns=archive.new_turns,
         is_subagent=archive.is_subagent,
         deleted_at=_deleted_at(archive, period),
+        changed_at=_changed_at(archive.stat),
     )
+
+
+def _changed_at(stat: ArchiveStat | None) -> datetime | None:
+    return None if stat is None else datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC)
 
 
 def _deleted_at(archive: _Archive, period: timedelta | None) -> datetime | None:
     """Return when the agent may delete an archive; None: it keeps it, as the history of prompts."""
-    if period is None or archive.stat is None or is_in_history(archive.path):
+    changed = _changed_at(archive.stat)
+    if period is None or changed is None or is_in_history(archive.path):
         return None
-    changed = datetime.fromtimestamp(archive.stat.mtime_ns / 1e9, UTC)
     return changed + period if period < _LAST - changed else None

@@ -22,6 +22,7 @@ from turnetl.retrieval.fix import ErrorHistory
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.items import FILE_LABEL, file_path
 from turnetl.retrieval.search import Order
+from turnetl.retrieval.sessions import Resumption, SessionList
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.settings import Settings, load_settings
 
@@ -88,6 +89,49 @@ async def timeline(
     )
     return await pipeline.timeline(
         settings or load_settings(), now, selection=selection, limit=limit
+    )
+
+
+async def sessions(
+    settings: Settings | None = None, *, limit: int = 20, **conditions: Unpack[Conditions]
+) -> IndexAnswer[SessionList]:
+    """Return the last sessions with a turn that meets all conditions, newest first.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        limit: at most this many sessions.
+        conditions: as of `search`.
+
+    Raises:
+        BadUsage: an unknown group; without a session, a condition that no turn of the graph meets.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    check_limit(limit)
+    selection = selection_of(**conditions)
+    return await pipeline.sessions(
+        settings or load_settings(), now, selection=selection, limit=limit
+    )
+
+
+async def resume(
+    name: str, settings: Settings | None = None, *, groups: Sequence[str] = ()
+) -> IndexAnswer[Resumption]:
+    """Return how a session is continued in its agent, and why it cannot be. Starts nothing.
+
+    Args:
+        name: the id of a session or a turn, the beginning of one, or words of a search, whose best
+            hit counts.
+        settings: everything that is configured; None: as the command line would load it.
+        groups: of a search, only turns of these groups, ids or project names; all if empty.
+
+    Raises:
+        BadUsage: the id leads to several things, or the words to no strong match.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    return await pipeline.resume(
+        name, settings or load_settings(), now, directory=pathlib.Path.cwd(), groups=groups
     )
 
 

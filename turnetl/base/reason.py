@@ -67,6 +67,7 @@ class SkipReason(Reason):
     SHELL_COMMAND = "shell_command", "The user ran a shell command without the model."
     SKILL_CALL = "skill_call", "The row announces a skill or a command that the model called."
     HOOK = "hook", "A hook of the client wrote the text."
+    INJECTED = "injected", "A hook of turnetl quoted the history to the model."
     HOOK_FEEDBACK = "hook_feedback", "The row passes the output of a stop hook to the model."
     INSTRUCTIONS = "instructions", "The client inserted instructions for the model."
     ENVIRONMENT = "environment", "The client described the working environment to the model."

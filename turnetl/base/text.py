@@ -1,5 +1,6 @@
 """Counts, times and amounts as text, texts on one line, and which calls write prose."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -59,3 +60,14 @@ AUTHORED = (
 )
 """Matches a tool's name, a space and the input of a call in which an agent wrote a text for people:
 a plan, a commit message, a pull request, a ticket, a comment. For Python and for Rust."""
+
+
+HISTORY_MARK = "turnetl-history-"
+"""Begins the name of the element around what hooks of turnetl say to a model."""
+HISTORY_MARK_BYTES = f"<{HISTORY_MARK}".encode()
+_HISTORY = re.compile(rf"\s*<({HISTORY_MARK}[0-9a-f]{{16}})>.*?(?:</\1>|\Z)\s*", re.DOTALL)
+
+
+def without_injected(text: str) -> str:
+    """Return what others wrote of a text; an element that is not closed lasts to its end."""
+    return _HISTORY.sub("\n", text).strip() if HISTORY_MARK in text else text

@@ -13,14 +13,13 @@ from cyclopts import App, Group
 
 from turnetl.cli import (
     backfill,
-    completion,
     config,
     entity,
     export,
-    graph,
     history,
     index,
     inspect,
+    install,
     migrate,
     model,
     plan,
@@ -33,14 +32,10 @@ from turnetl.cli import (
     undo,
     verify,
 )
-from turnetl.cli.options import HISTORY_COMMANDS, INSPECTION_COMMANDS, SETUP_COMMANDS
-from turnetl.console import run, terminal
+from turnetl.console import print_text, run, terminal
 
 if TYPE_CHECKING:  # importing it takes a moment, which a command without `--help` must not spend
     from cyclopts.help import PlainFormatter
-
-_MAIN = Group("Main command", sort_key=0)
-_STAGES = Group("Stages", sort_key=1)
 
 
 def _version() -> str:
@@ -49,67 +44,137 @@ def _version() -> str:
     return metadata.version("turnetl")
 
 
-app = App(
+class _Program(App):
+    """The command, whose help lists the commands for every day; with `--all` also the others."""
+
+    def __call__(self, tokens: Any = None, **options: Any) -> Any:
+        """Run the command that the tokens name; without any, print what to do next."""
+        if tokens == []:
+            return inspect.next_step(has_install="install" in self)
+        return super().__call__(tokens, **options)
+
+    def help_print(self, tokens: Any = None, *, console: Any = None) -> None:
+        super().help_print(tokens, console=console)
+        if not tokens:
+            print_text(_MORE)
+
+    def _assemble_help_panels(self, tokens: Any, help_format: Any) -> Any:
+        panels = super()._assemble_help_panels(tokens, help_format)
+        words = [] if tokens is None else [*tokens]
+        if words and words != [_ALL]:
+            return panels
+        return [one for one in panels if _ALL in words or one[0] not in _OTHERS]
+
+
+_ALL = "--all"
+_MORE = "All other commands: turnetl --help --all. Options: turnetl COMMAND --help."
+_EVERY_DAY = Group("Every day", sort_key=0)
+_OTHERS = {
+    Group("Look back", sort_key=1): (
+        *(
+            "timeline",
+            "sessions",
+            "resume",
+            "entity",
+            "file",
+            "why",
+            "report",
+            "export",
+            "sql",
+            "mcp",
+        ),
+    ),
+    Group("Read archives step by step", sort_key=2): (
+        *("sources", "plan", "parse", "filter", "ingest", "retry", "summarize", "communities"),
+        *("import", "index"),
+    ),
+    Group("Correct and remove", sort_key=3): ("redo", "undo", "forget"),
+    Group("Inspect and maintain", sort_key=4): (
+        *("runs", "verify", "evaluate", "rules", "formats", "graph", "migrate"),
+    ),
+    Group("Use a model", sort_key=5): ("model", "templates", "journal"),
+    Group("Set up and script", sort_key=6): (
+        *("config", "trust", "prefect", "schema", "completion", "uninstall"),
+    ),
+}
+"""What people want to do, and the commands for it."""
+EVERY_DAY = ("backfill", "search", "serve", "show", "digest", "fix", "install", "status")
+"""The commands that the help lists without `--all`."""
+
+app = _Program(
     name="turnetl",
-    help="Turn years of coding-agent archives into a temporal knowledge graph.",
+    help="Find what you and your coding agents decided, built and fixed: years of it, on this "
+    "machine.",
     version=_version,
     result_action="return_value",
     suppress_keyboard_interrupt=False,  # the console reports it
     help_format="plaintext",  # markdown costs a tenth of a second
 )
-app.command(backfill.backfill, group=_MAIN)
-app.command(plan.plan, group=_MAIN)
-app.command(backfill.sources, group=_MAIN)
-app.command(backfill.parse, group=_STAGES)
-app.command(backfill.filter_, name="filter", group=_STAGES)
+app.command(backfill.backfill)
+app.command(plan.plan)
+app.command(backfill.sources)
+app.command(backfill.parse)
+app.command(backfill.filter_, name="filter")
 app.command(
     backfill.ingest,
     name="ingest",
-    group=_STAGES,
     help="Ingest episodes into the graph, oldest first, one transaction per turn.",
 )
 app.command(
     partial(backfill.ingest, retry=True),
     name="retry",
-    group=_STAGES,
     help="Ingest, and try the quarantined turns again.",
 )
-app.command(summarize.summarize, group=_STAGES)
-app.command(undo.redo, group=_STAGES)
-app.command(undo.undo, group=_STAGES)
-app.command(undo.forget, group=_STAGES)
-app.command(export.import_, name="import", group=_STAGES)
-app.command(inspect.status, group=INSPECTION_COMMANDS)
+app.command(summarize.summarize)
+app.command(undo.redo)
+app.command(undo.undo)
+app.command(undo.forget)
+app.command(export.import_, name="import")
+app.command(inspect.status)
 app.command(inspect.runs_app)
-app.command(inspect.report, group=INSPECTION_COMMANDS)
-app.command(verify.verify, group=INSPECTION_COMMANDS)
-app.command(graph.app)
+app.command(inspect.report)
+app.command(verify.verify)
+app.command(verify.graph_app)
 app.command(summarize.app)
 app.command(migrate.app)
-app.command(search.search, group=INSPECTION_COMMANDS)
-app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
-app.command(index.evaluate, group=INSPECTION_COMMANDS)
-app.command(history.show, group=HISTORY_COMMANDS)
-app.command(history.timeline, group=HISTORY_COMMANDS)
-app.command(history.digest, group=HISTORY_COMMANDS)
+app.command(search.search)
+app.command(index.index_, name="index")
+app.command(index.evaluate)
+app.command(history.show)
+app.command(history.timeline)
+app.command(history.sessions)
+app.command(history.resume)
+app.command(history.digest)
 app.command(entity.app)
-app.command(history.file_, name="file", group=HISTORY_COMMANDS)
-app.command(history.fix, group=HISTORY_COMMANDS)
-app.command(history.why, group=HISTORY_COMMANDS)
-app.command(serve.serve, group=HISTORY_COMMANDS)
-app.command(serve.mcp, group=HISTORY_COMMANDS)
-app.command(export.export, group=HISTORY_COMMANDS)
-app.command(sql.sql, group=HISTORY_COMMANDS)
-app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
-app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
+app.command(history.file_, name="file")
+app.command(history.fix)
+app.command(history.why)
+app.command(serve.serve)
+app.command(serve.mcp)
+app.command(export.export)
+app.command(install.install)
+app.command(install.uninstall)
+app.command(install.hook, show=False)
+app.command(sql.sql)
+app.command(inspect.formats_, name="formats")
+app.command(inspect.rules_, name="rules")
 app.command(templates.app)
 app.command(model.model_app)
 app.command(model.journal_app)
 app.command(config.app)
-app.command(config.trust, group=SETUP_COMMANDS)
+app.command(config.trust)
 app.command(prefect.app)
-app.command(inspect.schema, group=SETUP_COMMANDS)
-app.command(completion.app)
+app.command(inspect.schema)
+app.command(config.completion_app)
+_OPTIONS = Group("Options", sort_key=9)
+for _group, _names in (
+    *_OTHERS.items(),
+    (_EVERY_DAY, EVERY_DAY),
+    (_OPTIONS, ("--help", "--version")),
+):
+    for _place, _name in enumerate(_names):
+        if _name in app:
+            app[_name].group, app[_name].sort_key = _group, _place
 
 READING_COMMANDS = frozenset(
     {
@@ -126,9 +191,11 @@ READING_COMMANDS = frozenset(
         "report",
         "rules",
         "runs",
+        "resume",
         "schema",
         "search",
         "serve",
+        "sessions",
         "show",
         "sources",
         "sql",

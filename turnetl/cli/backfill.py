@@ -11,6 +11,7 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
+from turnetl.cli.confirmation import Yes
 from turnetl.cli.options import (
     NO_ARCHIVE,
     NO_COMMON,
@@ -46,19 +47,25 @@ def backfill(
     extraction: ExtractionOptions = NO_EXTRACTION,
     noise: NoiseOptions = NO_NOISE,
     shard: ShardOption = None,
+    yes: Yes = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Parse, filter and ingest archives. Work of earlier runs is not repeated.
+    """Read what agents archived into the graph. Repeat it at any time.
 
-    Without archives, it proposes those that `turnetl sources` finds.
+    Without archives, it reads those of this machine's agents, after showing them.
+
+    Args:
+        yes: Read the archives of this machine's agents without asking, as a script does.
     """
+    if yes and archives:
+        raise BadUsage("`--yes` is for a backfill without ARCHIVES: leave one of the two out")
     from turnetl import pipeline
     from turnetl.views import backfill as view
     from turnetl.views.ingest import previews
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
     options = selection.run_options(extraction=extraction, shard=shard)
-    if not (paths := archives or proposed_archives(settings, common)):
+    if not (paths := archives or archives_of_agents(settings, common, yes=yes)):
         return ExitCode.DONE
     report = common.executed(
         pipeline.backfill,
@@ -73,8 +80,8 @@ def backfill(
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
     queries: Sequence[str] = ()
     # Imports the search, of which a run without new turns has no use.
-    if not common.json and any(group.committed for group in report.ingested.groups):
-        queries = console.run_async(pipeline.sample_queries(report.ingested, settings))
+    if not common.json and (committed := sum(one.committed for one in report.ingested.groups)):
+        queries = console.run_async(pipeline.sample_queries(settings, now, committed=committed))
         console.run_async(pipeline.name_better_embedder(settings))
     shown = (
         *view.view(report),
@@ -207,26 +214,29 @@ def sources(*, common: CommonOptions = NO_COMMON) -> int:
     return ExitCode.DONE
 
 
-def proposed_archives(settings: "Settings", common: CommonOptions) -> Sequence[str]:
-    """Return the archives of this machine's agents, if the user says yes; else none.
+def archives_of_agents(settings: "Settings", common: CommonOptions, *, yes: bool) -> Sequence[str]:
+    """Return the archives of this machine's agents after showing them; none after a no.
+
+    Nobody is asked with `yes`, or if there is nothing new.
 
     Raises:
-        BadUsage: there is no terminal to ask on, or there are no new archives.
+        BadUsage: there are none, or nobody can be asked.
     """
-    from turnetl import agent_sources, pipeline, wiring
+    from turnetl import pipeline, wiring
     from turnetl.views import sources as view
 
-    if common.json or not console.is_interactive():
-        paths = agent_sources.source_paths(wiring.this_machine())
-        raise BadUsage(view.missing_archives(paths, common.next_command))
-
-    with console.show_progress(as_json=False) as progress:
+    with console.show_progress(as_json=common.json) as progress:
         report = pipeline.sources(settings, wiring.this_machine(), now, progress=progress)
     console.print_messages(view.messages(report))
-    console.print_view(view.view(report, Path.home()))
-    if not report.pending:
-        raise BadUsage("there are no new archives of agents: name ARCHIVES to read others")
+    if not any(source.archives for source in report.sources):
+        raise BadUsage(view.NO_ARCHIVES)
+    if not common.json:
+        console.print_view(view.proposal(report))
+    if yes or not report.pending:
+        return report.all_paths
+    if common.json or not console.is_interactive():
+        raise BadUsage(view.unconfirmed(report, common.next_command))
     if console.confirm(view.question(report)):
-        return report.paths
-    console.print_messages(["nothing was read; name ARCHIVES to read only some of them"])
+        return report.all_paths
+    console.print_messages([view.NOTHING_READ])
     return ()

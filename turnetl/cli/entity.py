@@ -10,12 +10,12 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.cli import history
 from turnetl.cli.confirmation import Confirmation, Yes
-from turnetl.cli.options import HISTORY_COMMANDS, NO_COMMON, CommonOptions, Flag, GroupNames
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 
 if TYPE_CHECKING:  # importing it takes a moment, which `--help` must not spend
     from turnetl.pipeline.run_merge import MergePlan
 
-app = App(name="entity", group=HISTORY_COMMANDS)
+app = App(name="entity")
 app.default(history.entity)
 
 

@@ -1,7 +1,8 @@
-"""`turnetl show`, `digest`, `timeline`, `entity`, `file`, `fix` and `why`."""
+"""`turnetl show`, `digest`, `timeline`, `sessions`, `resume`, `entity`, `file`, `fix` and `why`."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,10 +11,12 @@ from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.base.clock import now
-from turnetl.base.errors import BadUsage
+from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.exit_code import ExitCode
+from turnetl.cli.confirmation import Yes
 from turnetl.cli.options import (
     NO_COMMON,
+    AsOf,
     CommonOptions,
     Flag,
     GroupNames,
@@ -39,7 +42,7 @@ def digest(
     markdown: Flag = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Print what happened: per session the intent, decisions, problems, changes and the outcome.
+    """Print what was decided, built and fixed, and what is open.
 
     Args:
         since: Only turns that started at this time or later [default: yesterday, or the last week
@@ -66,6 +69,7 @@ def digest(
 _Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))]
 _MAX_TURNS = 30
 """Turns of a timeline by default."""
+_MAX_SESSIONS = 20
 _MAX_ENTITY_TURNS = 20
 _MAX_ERRORS = 3
 _MAX_COMMITS = 10
@@ -101,6 +105,84 @@ def timeline(
         pipeline.timeline, common.settings(), now, selection=selection, limit=limit
     )
     return _print_answer(found, timeline_view(found.value), common)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SessionConditions(Selection):
+    """All conditions on turns; help and types of the others are as declared."""
+
+    groups: GroupNames = ()
+    since: Since = None
+    until: Until = None
+    as_of: AsOf = None
+
+
+_NO_CONDITIONS = SessionConditions()
+
+
+def sessions(
+    *,
+    conditions: SessionConditions = _NO_CONDITIONS,
+    limit: _Limit = _MAX_SESSIONS,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """List sessions, newest first: when, the project, the agent, the first intent.
+
+    Args:
+        limit: Print at most this many sessions, the last ones.
+    """
+    from turnetl import pipeline
+    from turnetl.views.turns import sessions_view
+
+    selection = checked(conditions)
+    found = common.executed(
+        pipeline.sessions, common.settings(), now, selection=selection, limit=limit
+    )
+    return _print_answer(found, sessions_view(found.value), common)
+
+
+def resume(
+    *session: Annotated[str, Parameter(required=True)],
+    groups: GroupNames = (),
+    print_: Annotated[Flag, Parameter(name="--print")] = False,
+    yes: Yes = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Continue a session in its agent, in its folder, after asking.
+
+    Args:
+        session: Its id, the beginning of it, the id of a turn, or words: then it is the session of
+            the best hit of a search.
+        print_: Print the command, and start nothing.
+        yes: Do not ask.
+    """
+    from turnetl import pipeline
+    from turnetl.views import turns as view
+
+    found = common.executed(
+        pipeline.resume,
+        " ".join(session),
+        common.settings(),
+        now,
+        directory=Path.cwd(),
+        groups=groups,
+    )
+    one = found.value
+    if print_ and not common.json and one.command:
+        # It may be for another machine: what is missing here is only said.
+        console.print_messages([one.problem] if one.problem else [])
+        console.print_text(one.session.resume or "")
+        return ExitCode.DONE
+    if common.json:
+        return _print_answer(found, "", common)
+    if one.problem is not None:
+        raise Fatal(f"{one.problem}; `turnetl show {one.session.session_id}` prints the session")
+    console.print_view(view.resumed_view(one))
+    if not yes and not console.confirm(view.RESUME_QUESTION):
+        console.print_messages([view.NOT_RESUMED])
+        return ExitCode.FAILED
+    return console.run_program(one.command, one.folder)
 
 
 def entity(
@@ -143,7 +225,7 @@ def fix(
     limit: _Limit = _MAX_ERRORS,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find where an error or a failed test occurred, and what resolved it.
+    """Find where an error occurred before, and what resolved it.
 
     If no error matches, the turns that `turnetl search` finds are printed.
 

@@ -9,7 +9,6 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import (
-    INSPECTION_COMMANDS,
     NO_COMMON,
     NO_NOISE,
     NO_OUTPUT,
@@ -27,20 +26,35 @@ from turnetl.cli.options import (
 from turnetl.index.conditions import Selection
 
 
+def next_step(*, has_install: bool) -> int:
+    """Print what the graph holds, and the commands that a user needs next."""
+    from turnetl import pipeline
+    from turnetl.views import status as view
+
+    read = pipeline.index_status(NO_COMMON.settings())
+    shown = view.next_step(read, NO_COMMON.next_command, has_install=has_install)
+    console.print_result(shown, read, as_json=False)
+    return ExitCode.DONE
+
+
 def status(
     *,
     groups: GroupNames = (),
     close_after: CloseAfterMinutes = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Print per group what is in the graph, what is pending, and why."""
+    """Print what is in the graph, what is pending, and what to do next.
+
+    With --verbose, each group has its own lines: why turns are not in the graph, and its cost.
+    """
     from turnetl import pipeline
     from turnetl.views import status as view
 
     settings = common.settings(close_after_minutes=close_after)
     report = console.run_async(pipeline.status(settings, pipeline.RunOptions(groups), now))
-    console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
+    console.print_messages(view.messages(report, is_verbose=common.verbose))
+    shown = view.view(report, is_verbose=common.verbose)
+    console.print_result(shown, report, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -92,7 +106,6 @@ _LIMIT = 20
 runs_app = App(
     name="runs",
     help="List the runs that wrote to the graph; `runs show` prints one.",
-    group=INSPECTION_COMMANDS,
 )
 
 

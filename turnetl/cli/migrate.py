@@ -11,7 +11,6 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import (
-    INSPECTION_COMMANDS,
     NO_COMMON,
     NO_EXTRACTION,
     ArchivePaths,
@@ -156,7 +155,6 @@ NO_MIGRATION_SELECTION = MigrationSelection()
 app = App(
     name="migrate",
     help="Replace the session-level data of a graph by turns, with a way back.",
-    group=INSPECTION_COMMANDS,
 )
 
 

@@ -11,7 +11,6 @@ from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import (
-    MODEL_COMMANDS,
     NO_COMMON,
     NO_EXTRACTION,
     CommonOptions,
@@ -19,7 +18,7 @@ from turnetl.cli.options import (
     Flag,
 )
 
-model_app = App(name="model", help="The language model.", group=MODEL_COMMANDS)
+model_app = App(name="model", help="The language model.")
 
 
 @model_app.command
@@ -40,7 +39,6 @@ def check(
 journal_app = App(
     name="journal",
     help="The stored responses of models, so that none is paid for twice.",
-    group=MODEL_COMMANDS,
 )
 
 

@@ -116,10 +116,6 @@ Until = Annotated[datetime | None, condition("until")]
 AsOf = Annotated[datetime | None, condition("as_of")]
 
 
-INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
-MODEL_COMMANDS = Group("Models", sort_key=4)
-HISTORY_COMMANDS = Group("History", sort_key=2)
-SETUP_COMMANDS = Group("Setup and scripting", sort_key=5)
 _OUTPUT = Group("Output", sort_key=10)
 _FLAG = Parameter(negative="", show_default=False)
 _OUTPUT_FLAG = Parameter(negative="", show_default=False, group=_OUTPUT)

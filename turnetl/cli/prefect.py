@@ -10,7 +10,7 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.options import NO_COMMON, SETUP_COMMANDS, CommonOptions, Flag
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,6 @@ _SILENT_MINUTES = 15.0
 app = App(
     name="prefect",
     help="Set up Prefect's server for the deployments, and find what is wrong there.",
-    group=SETUP_COMMANDS,
 )
 
 

@@ -120,7 +120,7 @@ def search(
     recipe: RecipeArguments = NO_RECIPE,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find the turns that match a query, each with what answers it and the id for `turnetl show`.
+    """Find the turns that answer a question, each with its id for `show`.
 
     With --verbose, each hit also has its archive and lines, score, outcome, facts and files.
 

@@ -1,5 +1,6 @@
 """`turnetl serve` and `turnetl mcp`."""
 
+import os
 import secrets
 import sys
 from contextlib import suppress
@@ -14,6 +15,7 @@ from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_COMMON, NO_SETTINGS, CommonOptions, Flag, SettingsOptions
+from turnetl.install.hook_call import socket_folder, state_folder
 from turnetl.web import HOST, PORT
 
 if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
@@ -31,7 +33,7 @@ def serve(
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = PORT,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Serve pages to browse and search all turns, for browsers on this machine.
+    """Browse and search all turns in a browser, on this machine only.
 
     Args:
         host: Address of this machine to listen on: 127.0.0.1 or ::1.
@@ -94,16 +96,25 @@ def mcp(
         if http:
             _serve_http(settings, _PORT if port is None else port)
         else:
-            _serve_stdio(settings)
+            _serve_stdio(settings, options)
     return ExitCode.DONE
 
 
-def _serve_stdio(settings: "Settings") -> None:
+def _serve_stdio(settings: "Settings", options: SettingsOptions) -> None:
     from turnetl.mcp.serving import serve_client
 
     if sys.stdin.isatty():
         console.print_messages([_TERMINAL])
-    console.run_async(serve_client(settings, now, Path.cwd()))
+    hooks = _hook_folder(options)
+    console.run_async(serve_client(settings, now, Path.cwd(), hooks=hooks))
+
+
+def _hook_folder(options: SettingsOptions) -> Path:
+    """Return where this process answers the hooks of this user that read the same history."""
+    given = [str(one or "") for one in (options.lake, options.graph, options.config)]
+    environment = os.environ  # noqa: TID251 - as a hook does
+    state = state_folder(environment, Path.home())
+    return socket_folder(state, given, str(Path.cwd()), environment)
 
 
 def _serve_http(settings: "Settings", port: int) -> None:

@@ -8,7 +8,6 @@ from cyclopts.validators import Number
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.cli.options import (
-    INSPECTION_COMMANDS,
     NO_COMMON,
     CommonOptions,
     ExtractorOption,
@@ -52,7 +51,6 @@ def summarize(
 app = App(
     name="communities",
     help="Build communities: clusters of entities that facts connect closely.",
-    group=INSPECTION_COMMANDS,
 )
 
 

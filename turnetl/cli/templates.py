@@ -10,7 +10,6 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import (
-    MODEL_COMMANDS,
     NO_COMMON,
     BudgetOption,
     CommonOptions,
@@ -20,9 +19,7 @@ from turnetl.cli.options import (
     read_assumed_time,
 )
 
-app = App(
-    name="templates", help="The instructions and ontologies for the model.", group=MODEL_COMMANDS
-)
+app = App(name="templates", help="The instructions and ontologies for the model.")
 
 
 @app.command(name="list")

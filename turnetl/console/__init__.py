@@ -12,6 +12,7 @@ from turnetl.console.output import (
     print_result,
     print_text,
     print_view,
+    run_program,
     show_progress,
 )
 from turnetl.console.run import interruptible, run, run_async

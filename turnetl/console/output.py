@@ -1,11 +1,13 @@
 """Printing of results, messages and progress. Control characters of archives are displayed."""
 
+import logging
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +40,18 @@ def confirm(question: str) -> bool:
     if not is_interactive():
         return False
     print(f"{displayed_message(question)} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        raise KeyboardInterrupt("stopped at the question: nothing was done") from None
+
+
+def run_program(command: Sequence[str], folder: Path | None) -> int:
+    """Run a program on this terminal, in a folder, and return its exit code."""
+    path = shutil.which(command[0]) or command[0]
+    with _ctrl_c_for_the_program_only():
+        return subprocess.run([path, *command[1:]], cwd=folder, check=False).returncode
 
 
 def print_text(text: str) -> None:
@@ -86,8 +99,6 @@ def show_progress(*, as_json: bool) -> Iterator["Progress"]:
     A step of blocking work is also where a signal takes effect whose interrupt was discarded.
     """
     if as_json or not sys.stderr.isatty():
-        from turnetl.console.progress_log import log_progress
-
         yield _stoppable(log_progress)
         return
     from turnetl.console.progress_bars import ProgressBars
@@ -143,7 +154,7 @@ def pager_command() -> list[str]:
 def show_in_pager(text: str, command: list[str]) -> bool:
     """Return whether the pager could be started; it has shown the text when it ends."""
     environment = {"LESS": _LESS_OPTIONS} | dict(os.environ)  # noqa: TID251 - for the pager
-    with _ctrl_c_for_the_pager_only():
+    with _ctrl_c_for_the_program_only():
         try:
             pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
         except OSError:
@@ -160,7 +171,7 @@ def show_in_pager(text: str, command: list[str]) -> bool:
 
 
 @contextmanager
-def _ctrl_c_for_the_pager_only() -> Iterator[None]:
+def _ctrl_c_for_the_program_only() -> Iterator[None]:
     """Discard SIGINT in this process: the terminal sends it to the pager too, which handles it.
 
     The handler is a function because a program inherits `SIG_IGN`, and then cannot be interrupted.
@@ -170,3 +181,12 @@ def _ctrl_c_for_the_pager_only() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+_log = logging.getLogger(__name__)
+
+
+def log_progress(step: "ProgressUpdate") -> None:
+    """Log a stage when it is finished, and each step on the way there at a lower level."""
+    level = logging.INFO if step.done == step.total else logging.DEBUG
+    _log.log(level, "%s %s: %d of %d", step.stage, step.name, step.done, step.total)

@@ -90,7 +90,7 @@ def _explained(error: BaseException, interrupted: str) -> tuple[str, int]:
         case TurnetlError():
             return str(error), error.exit_code
         case KeyboardInterrupt():
-            return interrupted, ExitCode.INTERRUPTED
+            return str(error) or interrupted, ExitCode.INTERRUPTED
         case OSError(strerror=str(reason)):
             return _FILE_ERROR.format(error.filename or "file", reason), ExitCode.FAILED
         case _:

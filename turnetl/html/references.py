@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import PureWindowsPath
 from urllib.parse import quote
 
-from turnetl.parsing import projects
+from turnetl.base import projects
 
 
 @dataclass(frozen=True, slots=True)

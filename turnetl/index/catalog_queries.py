@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from turnetl.base.model import SessionId
 from turnetl.index.conditions import Selection, fold
 from turnetl.index.port import Condition, Keys
 
@@ -47,11 +48,22 @@ _NEWER = "SELECT count(*) FROM turns WHERE {where} AND started_at > :newest"
 _NEWEST = """
 SELECT key FROM turns WHERE {where}
 ORDER BY started_at DESC, turn_id DESC LIMIT :limit OFFSET :skip"""
+_NEWEST_SESSIONS = """
+SELECT session_id FROM turns WHERE {where}
+GROUP BY session_id ORDER BY max(started_at) DESC, session_id LIMIT :limit"""
+_SESSION_COUNT = "SELECT count(DISTINCT session_id) FROM turns WHERE {where}"
 
 
 class Selector:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+
+    def newest_sessions(self, selection: Selection, limit: int) -> tuple[list[SessionId], int]:
+        """Return the sessions of the newest turns that meet all conditions, and their number."""
+        where, parameters = _turn_conditions(selection)
+        rows = self._query(_NEWEST_SESSIONS.format(where=where), parameters | {"limit": limit})
+        ((count,),) = self._query(_SESSION_COUNT.format(where=where), parameters)
+        return [SessionId(session) for (session,) in rows], count
 
     def select(self, selection: Selection) -> Keys:
         where, parameters = _turn_conditions(selection)

@@ -199,6 +199,11 @@ class PersistentIndex:
         with self._reading() as parts:
             return parts.catalog.selector.newest(selection, limit, skip)
 
+    def newest_sessions(self, selection: Selection, limit: int) -> tuple[Sequence[SessionId], int]:
+        """Return the sessions of the newest turns that meet all conditions, and their number."""
+        with self._reading() as parts:
+            return parts.catalog.selector.newest_sessions(selection, limit)
+
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
         """Return the uuids of those facts of the turns that meet the conditions on facts."""
         with self._reading() as parts:

@@ -26,6 +26,7 @@ from turnetl.ingestion.redo_report import RedoReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
+from turnetl.install.changes import InstallReport
 from turnetl.json_output.serve import ServeOutput
 from turnetl.llm.checks import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
@@ -42,6 +43,7 @@ from turnetl.prefect_report import DoctorReport, SetupReport
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.retrieval.digest import Digest
 from turnetl.retrieval.recipe_search import RecipeResults
+from turnetl.retrieval.sessions import Resumption, SessionList
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.status_report import StatusReport
 from turnetl.transfer.sql import SqlResult
@@ -109,6 +111,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
         ArchiveLines,
     ),
     "timeline": (IndexAnswer[Timeline],),
+    "sessions": (IndexAnswer[SessionList],),
+    "resume": (IndexAnswer[Resumption],),
     "digest": (IndexAnswer[Digest],),
     "entity": (IndexAnswer[EntityDetails],),
     "entity merge": (RedoReport,),
@@ -117,6 +121,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "fix": (IndexAnswer[Fixes],),
     "why": (IndexAnswer[FileAuthorship],),
     "serve": (ServeOutput,),
+    "install": (InstallReport,),
+    "uninstall": (InstallReport,),
     "export": (ExportReport,),
     "sql": (SqlResult,),
     "import": (ImportReport,),

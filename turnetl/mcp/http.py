@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnetl.base import local_server
-from turnetl.mcp.messages import MAX_MESSAGE, problem_of, with_whole_characters
+from turnetl.mcp.server import MAX_MESSAGE, problem_of, with_whole_characters
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")

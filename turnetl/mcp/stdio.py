@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from turnetl.mcp.messages import (
+from turnetl.mcp.server import (
     MAX_MESSAGE,
     has_unusable_id,
     not_a_message,

@@ -20,7 +20,7 @@ from turnetl.parsing.archive_paths import is_redacted, path_texts, redacted_path
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, ParseOptions, StoredArchive, batches
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, ParseReport, Problem
-from turnetl.parsing.projects import path_without_persons, users_in
+from turnetl.parsing.person_names import path_without_persons, users_in
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
 from turnetl.redact.port import is_plain

@@ -23,10 +23,10 @@ from turnetl import formats
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
+from turnetl.base.projects import home_relative, path_folders, project, project_root, user
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
 from turnetl.base.text import listed
-from turnetl.parsing.projects import home_relative, path_folders, project, project_root, user
 
 
 @dataclass(frozen=True, slots=True)

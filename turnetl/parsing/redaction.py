@@ -14,7 +14,7 @@ from msgspec.structs import astuple, replace
 from turnetl.base.model import SubagentUsage, Turn
 from turnetl.formats.port import ParsedArchive, RawTurn, SubagentStart
 from turnetl.parsing.archive_paths import path_texts, redacted_path
-from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
+from turnetl.parsing.person_names import branch_without_persons, path_without_persons, users_in
 from turnetl.redact import RedactedTexts, Redactor
 
 NAME_FIELDS = (

@@ -11,8 +11,22 @@ from turnetl.base.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
-    from turnetl.pipeline.history import digest, entity, fix, latest_digest, recent_digest, timeline
-    from turnetl.pipeline.index import name_better_embedder, update_and_embed, update_index
+    from turnetl.pipeline.history import (
+        digest,
+        entity,
+        fix,
+        latest_digest,
+        recent_digest,
+        resume,
+        sessions,
+        timeline,
+    )
+    from turnetl.pipeline.index import (
+        index_status,
+        name_better_embedder,
+        update_and_embed,
+        update_index,
+    )
     from turnetl.pipeline.inspect import check_model, copy_template, templates
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
@@ -29,8 +43,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize, summarize_after
     from turnetl.pipeline.run_undo import preview_undo, undo
-    from turnetl.pipeline.run_upgrade import upgrade
-    from turnetl.pipeline.run_verify import VerifyOptions, repair_graph, verify
+    from turnetl.pipeline.run_verify import VerifyOptions, repair_graph, upgrade, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns
     from turnetl.retrieval.digest import Digest

@@ -19,8 +19,9 @@ from turnetl.base.errors import (
     IndexUnusable,
     Retryable,
     TableUnusable,
+    TurnetlError,
 )
-from turnetl.base.model import GroupId
+from turnetl.base.model import GroupId, Usage
 from turnetl.base.object_url import url_text
 from turnetl.base.reason import SkipReason
 from turnetl.graph.port import GraphStore
@@ -63,6 +64,7 @@ async def status(
         report,
         index_problem=await _index_problem(settings, busy_timeout),
         damaged_tables=damaged,
+        spent=_spent(settings, clock),
         groups=tuple(
             replace(
                 group,
@@ -72,6 +74,13 @@ async def status(
             for group in report.groups
         ),
     )
+
+
+def _spent(settings: Settings, clock: Clock) -> Usage | None:
+    """Return the usage of the responses in the journal; None if it cannot be read."""
+    with suppress(TurnetlError), wiring.journal(settings, clock) as journal:
+        return journal.stats().total.usage
+    return None
 
 
 def _damaged_tables(lake: Lake, files: TurnFiles) -> int:

@@ -1,14 +1,18 @@
-"""Timelines, digests, entities by name, and fixes of errors."""
+"""Timelines, sessions, digests, entities by name, and fixes of errors."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Annotated
 
 from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.results import described
+from turnetl.base.text import one_line
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.pipeline.group_names import select_groups
@@ -21,7 +25,16 @@ from turnetl.retrieval.digest import digest as digest_of
 from turnetl.retrieval.fix import ErrorHistory, find_fixes, without_passing
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.items import find_entity
+from turnetl.retrieval.match import Match
 from turnetl.retrieval.search import Hits, search
+from turnetl.retrieval.sessions import (
+    Resumption,
+    SessionList,
+    find_session,
+    list_sessions,
+    resumption,
+    session_summary,
+)
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.retrieval.turn_summary import timeline as timeline_of
 from turnetl.settings import Settings
@@ -54,6 +67,61 @@ def find_timeline(
     if not found.turns:
         check_conditions(index, selection)
     return found
+
+
+async def sessions(
+    settings: Settings,
+    clock: Clock,
+    *,
+    selection: Selection,
+    limit: int,
+    progress: Progress = ignore_progress,
+) -> IndexAnswer[SessionList]:
+    """Return the last sessions with a turn that meets the conditions, newest first."""
+
+    def read(index: PersistentIndex) -> SessionList:
+        chosen = replace(selection, groups=group_ids(index, selection.groups))
+        found = list_sessions(index, chosen, limit=limit)
+        if not found.sessions:
+            check_conditions(index, selection)
+        return found
+
+    return await read_index(read, settings, clock, progress)
+
+
+async def resume(
+    text: str,
+    settings: Settings,
+    clock: Clock,
+    *,
+    directory: Path,
+    groups: Sequence[str] = (),
+    progress: Progress = ignore_progress,
+) -> IndexAnswer[Resumption]:
+    """Return how the session is continued that an id names, or that a search finds first.
+
+    Raises:
+        BadUsage: the id leads to several things, or a search for the words finds no strong match.
+    """
+    async with open_index(settings, clock, progress) as opened:
+        session = find_session(opened.index, text, directory)
+        if session is None:
+            chosen = Selection(groups=group_ids(opened.index, groups))
+            hits = (
+                await search(opened.index, text, opened.embedder, selection=chosen, limit=1)
+            ).hits
+            if not hits or hits[0].match is not Match.STRONG:
+                raise BadUsage(
+                    f"no session has the id `{one_line(text, 60)}`, and no turn matches these "
+                    "words strongly: `turnetl sessions` lists the last ones"
+                )
+            session = hits[0].session_id
+        found = resumption(
+            session_summary(opened.index, session),
+            program=shutil.which,
+            exists=lambda path: Path(path).exists(),
+        )
+        return IndexAnswer(found, opened.index.caught_up_at, opened.unread)
 
 
 async def digest(

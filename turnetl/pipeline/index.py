@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable, TurnetlError
+from turnetl.base.errors import (
+    GraphBusy,
+    GraphUnusable,
+    IndexBusy,
+    IndexUnusable,
+    Retryable,
+    TurnetlError,
+)
 from turnetl.base.graph_model import CommittedTurn
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Usage
@@ -23,7 +30,7 @@ from turnetl.episode_text.passages import split_passages
 from turnetl.index.conditions import Selection
 from turnetl.index.files import DamagedIndex
 from turnetl.index.follow import estimate_embedding
-from turnetl.index.index_report import CatchUpReport, IndexReport
+from turnetl.index.index_report import CatchUpReport, IndexReport, IndexStatus
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.search_vectors import SearchEmbedding
 from turnetl.index.session_index import SessionIndex
@@ -118,6 +125,13 @@ async def update_and_embed(
             await _embed_waiting(index, clock, progress)
             status = index.status()
     return replace(report, status=replace(status, turns_behind=report.status.turns_behind))
+
+
+def index_status(settings: Settings) -> IndexStatus | None:
+    """Return the search index as it is; None if there is none to read. Writes nothing."""
+    with suppress(IndexUnusable, IndexBusy), wiring.index_snapshot(settings) as snapshot:
+        return None if snapshot is None else snapshot.status()
+    return None
 
 
 async def name_better_embedder(settings: Settings) -> None:

@@ -1,4 +1,7 @@
-"""Verify the files of the lake, and the graph against lake and index; repair what is safe."""
+"""Verify the files of the lake, and the graph against lake and index; repair what is safe.
+
+Also carry the file of an embedded graph over into the storage version of the installed release.
+"""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import wiring
+from turnetl.base import stop_signals
 from turnetl.base.clock import Clock
 from turnetl.base.errors import Fatal, GraphUnusable, IndexBusy, IndexUnusable
 from turnetl.base.model import GroupId
@@ -21,8 +25,9 @@ from turnetl.base.private_files import (
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migrations import moved_groups
-from turnetl.graph.open import embedded_file
+from turnetl.graph.open import embedded_file, upgrade_graph
 from turnetl.graph.port import GraphStore
+from turnetl.graph.upgrade_report import GraphUpgrade
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.lake import Lake
@@ -296,3 +301,12 @@ def take_rights_away(files: Iterable[LooseFile]) -> int:
         else:
             count += 1
     return count
+
+
+async def upgrade(
+    settings: Settings, release: Path | None, *, progress: Progress = ignore_progress
+) -> GraphUpgrade:
+    """Upgrade the graph of the settings; arguments and errors as of `upgrade_graph`."""
+    # Ctrl-C ends it immediately: what it leaves is deleted by the next call.
+    with stop_signals.current().blocking():
+        return upgrade_graph(settings.graph_url, release, progress)

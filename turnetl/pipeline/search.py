@@ -37,14 +37,10 @@ from turnetl.retrieval.search import CombinedHits, Hits, Order, combine_hits, se
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # these import polars and the clients of models, which a search does without
-    from turnetl.ingestion.ingest_report import IngestReport
     from turnetl.llm.chat import ChatModel
     from turnetl.llm.meter import Meter
 
 log = logging.getLogger(__name__)
-
-_FEW_FACTS = 5_000
-"""Facts that load in well under a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,19 +215,16 @@ async def _reranker(
         yield opened
 
 
-async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence[str]:
-    """Return queries that the group that grew most in a run can answer; none if it is too large."""
-    grown = [
-        group
-        for group in report.groups
-        if group.committed and group.counts.are_known and (group.counts.facts or 0) <= _FEW_FACTS
-    ]
-    if not grown:
-        return ()
-    largest = max(grown, key=lambda group: group.committed).group
+async def sample_queries(settings: Settings, clock: Clock, *, committed: int) -> Sequence[str]:
+    """Return queries that the graph can answer, after its first backfill; else none.
+
+    `committed`: turns that the run committed; it is the first if the graph has no others.
+    """
     try:
-        async with wiring.store(settings, write=False) as store:
-            return sampling.sample_queries(await store.load(largest))
+        async with current_index(settings, clock) as opened:
+            if opened.index.status().turns > committed:
+                return ()
+            return await sampling.sample_queries(opened.index, opened.embedder, wiring.thesaurus())
     except Exception as error:  # noqa: BLE001 - the run is over, and its report must be printed
         log.warning("there are no searches to try: %s", error)
     return ()

@@ -7,7 +7,7 @@ that are unlikely to mean anything else are read: not `may` or `today`, and noth
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import GroupId, SessionId
-from turnetl.base.relations import SUPERSEDES
+from turnetl.base.relations import DECIDED, EDITS, FAILED_WITH, FIXED_BY, SUPERSEDES
 from turnetl.base.results import described
 from turnetl.base.terms import content_words
 from turnetl.base.time_span import (
@@ -494,37 +493,69 @@ def _known(time: datetime | None) -> datetime | None:
     return None if time == UNKNOWN_TIME else time
 
 
-_CHOICE = re.compile(r"^(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)? ", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"(?:(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)? "
+    r"|(?=(?:use|keep|store|drop|replace|switch|move|disable|enable|remove|rename|split|pin)\b))"
+    r"(?P<what>[^,;:(…]{8,})",
+    re.IGNORECASE,
+)
 _LONGEST = 70
-_UNSAFE = set('"`$\\!\n')
-"""Characters that a shell interprets between double quotes."""
+_UNSAFE = set('"`$\\!…\n')
+"""Characters that a shell interprets between double quotes, and the mark of a cut name."""
+_SAMPLED_TURNS, _TRIED = 60, 5
+"""Turns whose names make queries, and queries of a kind that are tried."""
 
 
-def sample_queries(contents: GroupContents) -> tuple[str, ...]:
-    """Return a query about a decision, an error and a file, as far as the group has them."""
-    candidates = (
-        next(_queries(contents, "Decision", _decision_query), None),
-        next(_queries(contents, "Error", "what was behind {}".format), None),
-        next(_queries(contents, "File", "what changed in {} and why".format), None),
-    )
-    return tuple(query for query in candidates if query is not None)
+def _decision_query(decision: str) -> str:
+    """Return `why X rather than Y` for `I decided on X rather than Y, because ...`."""
+    choice = _CHOICE.match(decision)
+    if choice is None:
+        return ""
+    what = choice["what"].strip()
+    return f"why {what}" if choice.start("what") else f"why did we {what[:1].lower()}{what[1:]}"
+
+
+_QUERIES: Sequence[tuple[str, Collection[str], Callable[[str], str]]] = (
+    ("Decision", {DECIDED}, _decision_query),
+    ("Error", {FIXED_BY}, "what was behind {}".format),
+    ("Error", {FAILED_WITH}, "what was behind {}".format),
+    ("File", EDITS, "what changed in {} and why".format),
+)
+"""By label and relations of a fact: a query about the entity."""
+
+
+async def sample_queries(
+    index: PersistentIndex,
+    embedder: Embedder,
+    thesaurus: Thesaurus = Thesaurus(),  # noqa: B008
+) -> Sequence[str]:
+    """Return a query about a decision, an error and a file, each with a strong match in the index.
+
+    They are from the newest turns, and may be fewer or none.
+    """
+    found: dict[str, str] = {}
+    for label, relations, phrase in _QUERIES:
+        if label not in found:
+            for query in _queries(index, label, relations, phrase)[:_TRIED]:
+                hits = (await search(index, query, embedder, limit=1, thesaurus=thesaurus)).hits
+                if hits and hits[0].match is Match.STRONG:
+                    found[label] = query
+                    break
+    return [*found.values()]
 
 
 def _queries(
-    contents: GroupContents, label: str, phrase: Callable[[str], str | None]
-) -> Iterator[str]:
-    """Yield queries about the entities with that label, those with the most facts first."""
-    counts = Counter(end for fact in contents.facts for end in (fact.source, fact.target))
-    entities = [entity for entity in contents.entities if label in entity.labels]
-    for entity in sorted(
-        entities, key=lambda item: (-counts[item.uuid], item.created_at, item.name)
-    ):
-        query = phrase(entity.name)
-        if query and len(query) <= _LONGEST and not set(query) & _UNSAFE:
-            yield query
-
-
-def _decision_query(decision: str) -> str | None:
-    """Return `why X rather than Y` for `I decided on X rather than Y, because ...`."""
-    choice = _CHOICE.match(decision)
-    return f"why {decision[choice.end() :].split(',', maxsplit=1)[0]}" if choice else None
+    index: PersistentIndex, label: str, relations: Collection[str], phrase: Callable[[str], str]
+) -> Sequence[str]:
+    """Return queries about the entities with that label, those with the most facts first."""
+    facts = index.facts(index.newest(Selection(label=label), limit=_SAMPLED_TURNS))
+    counts = Counter(
+        end.name
+        for stated in facts.values()
+        for indexed in stated
+        if indexed.fact.relation in relations
+        for end in (indexed.source, indexed.target)
+        if label in end.labels
+    )
+    queries = (phrase(name) for name, _ in counts.most_common())
+    return [one for one in queries if one and len(one) <= _LONGEST and not set(one) & _UNSAFE]

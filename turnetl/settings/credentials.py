@@ -1,18 +1,26 @@
-"""The values of each source, which source a setting is from, and where credentials may be sent."""
+"""The values of each source, where credentials may be sent, and the files with secrets."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from turnetl.base.errors import BadUsage
+from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.object_url import is_loopback
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings.model import Settings
-from turnetl.settings.sources import ENV_PREFIX, NEO4J_NAMES, SEPARATOR, merged
+from turnetl.settings.sources import ENV_PREFIX, NEO4J_NAMES, SEPARATOR, from_config_file, merged
 from turnetl.trust.folder_trust import FolderTrust
-from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER, turnetl_section
+from turnetl.trust.project_files import (
+    CONFIG_NAME,
+    USER_FOLDER,
+    ProjectFiles,
+    read_project,
+    turnetl_section,
+)
+from turnetl.trust.store import TrustStore, store_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +149,66 @@ def _is_below(path: Path | None, home: Path, folder: FolderTrust | None) -> bool
     resolved, home = path.resolve(), home.resolve()
     is_own = resolved.is_relative_to(home / USER_FOLDER) or home.is_relative_to(folder.folder)
     return resolved.is_relative_to(folder.folder) and not is_own
+
+
+_SECRETS = (("graph_password",), ("mcp_token",), ("llm", "api_key"), ("embedder", "api_key"))
+_URLS = (("graph",), ("llm", "base_url"), ("embedder", "base_url"))
+
+
+def secret_files(config: Path | None = None) -> tuple[Path, ...]:
+    """Return the trust store and the config files with a password or a key that exist."""
+    home = Path.home()
+    store = store_path(os.environ, home)  # noqa: TID251 - where the store is
+    configs = [home / USER_FOLDER / CONFIG_NAME]
+    if (project := trusted_project()) is not None:
+        configs.append(project.folder / CONFIG_NAME)
+    if config is not None:
+        configs.append(config.absolute())
+    found = [store, *(path for path in configs if _has_secret(path))]
+    return tuple(dict.fromkeys(path for path in found if path.is_file()))
+
+
+def _has_secret(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        values = from_config_file(path)
+    except BadUsage:
+        return False
+    is_given = any(_at(values, setting) for setting in _SECRETS)
+    return is_given or any(_has_password(_at(values, setting)) for setting in _URLS)
+
+
+def _at(values: Any, setting: tuple[str, ...]) -> Any:
+    for step in setting:
+        values = values.get(step) if isinstance(values, Mapping) else None
+    return values
+
+
+def _has_password(url: Any) -> bool:
+    try:
+        return isinstance(url, str) and bool(urlsplit(url).password)
+    except ValueError:
+        return True
+
+
+def working_folder(environment: Mapping[str, str], folder: Path, home: Path) -> FolderTrust:
+    files = read_project(folder, home)
+    # Without files there is nothing to trust: the store is not read.
+    if not files.files:
+        return FolderTrust(files)
+    try:
+        trusted = TrustStore(store_path(environment, home)).folders().get(files.folder)
+    except Fatal as error:
+        return FolderTrust(files, store_problem=str(error))
+    return FolderTrust(files, trusted.files if trusted is not None else None)
+
+
+def trusted_project() -> ProjectFiles | None:
+    """Return the configuration in the working directory of this process if it is trusted."""
+    folder = working_folder(os.environ, Path.cwd(), Path.home())  # noqa: TID251 - where the store is
+    return folder.files if folder.is_trusted else None
+
+
+def trust_store() -> TrustStore:
+    return TrustStore(store_path(os.environ, Path.home()))  # noqa: TID251 - where the store is

@@ -13,9 +13,8 @@ from pydantic import ValidationError
 from turnetl.base.errors import BadUsage
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings import credentials
-from turnetl.settings.credentials import Layer, has_setting, merge_layers
+from turnetl.settings.credentials import Layer, has_setting, merge_layers, working_folder
 from turnetl.settings.model import Settings
-from turnetl.settings.secret_files import working_folder
 from turnetl.settings.sections import default_lake
 from turnetl.settings.sources import (
     error_sentence,

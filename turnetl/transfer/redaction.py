@@ -20,7 +20,7 @@ from turnetl.base.model import (
 )
 from turnetl.lake import ArchiveMetadata, TurnFile, turn_from_row
 from turnetl.parsing.archive_paths import archive_machine, local_path, path_texts, redacted_path
-from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
+from turnetl.parsing.person_names import branch_without_persons, path_without_persons, users_in
 from turnetl.parsing.redaction import NAME_FIELDS, RUN_NAME_FIELDS, turn_names, with_models
 from turnetl.parsing.table import content_hash as content_hash_of
 from turnetl.redact import Redactor

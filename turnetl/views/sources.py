@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from turnetl.agent_sources import ArchiveState, FoundArchive, Source, SourcesReport
-from turnetl.base.text import plural
+from turnetl.base.text import plural, size
 from turnetl.formats import Format, FormatsReport
 from turnetl.formats.registry import RECORDED
 from turnetl.views.nodes import (
     Caption,
     Column,
+    Frame,
     Line,
     Node,
     Table,
@@ -70,23 +71,48 @@ def view_and_command(report: SourcesReport, home: Path, command: Callable[..., s
     return [*view(report, home), "", "To read them:", line]
 
 
-def missing_archives(paths: Sequence[str], command: Callable[..., str]) -> str:
-    """Return what to do if no archives are named and nobody can be asked."""
-    if not paths:
-        return (
-            "`turnetl backfill` needs ARCHIVES: no agent keeps archives in its usual folder; "
-            "`turnetl sources` says where they were looked for"
-        )
+NO_ARCHIVES = (
+    "no agent keeps archives in its usual folder: name ARCHIVES; `turnetl sources` says where they "
+    "were looked for"
+)
+NOTHING_READ = "nothing was read; name ARCHIVES to read only some of them"
+
+
+def proposal(report: SourcesReport) -> View:
+    """Return a row per agent with archives: what a backfill without ARCHIVES reads of it."""
+    agents: dict[str, list[Source]] = {}
+    for source in report.sources:
+        if source.archives:
+            agents.setdefault(source.agent, []).append(source)
+    columns = (Column("agent"), *numbers("sessions", "new"), Column("changed"), *numbers("size"))
+    rows = [(agent, *_proposed(sources)) for agent, sources in agents.items()]
+    return [Table(columns, rows, Frame.HEAD), Caption(_summary(report))]
+
+
+def _proposed(sources: Sequence[Source]) -> tuple[str, ...]:
+    archives = [archive for source in sources for archive in source.archives]
+    days = sorted(f"{one.changed_at:%Y-%m-%d}" for one in archives if one.changed_at)
     return (
-        "`turnetl backfill` needs ARCHIVES; those of the agents of this machine are read by "
-        f"`{command('backfill', *paths)}`"
+        f"{sum(source.sessions for source in sources):,}",
+        f"{sum(archive.is_pending for archive in archives):,}",
+        " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "-",
+        size(sum(archive.size for archive in archives)),
+    )
+
+
+def unconfirmed(report: SourcesReport, command: Callable[..., str]) -> str:
+    """Return how to go on if nobody can be asked."""
+    archives = plural(sum(len(source.pending) for source in report.pending), "archive")
+    return (
+        f"nothing was read: confirm it on a terminal, or run `{command('backfill', '--yes')}`, "
+        f"which reads {archives}"
     )
 
 
 def question(report: SourcesReport) -> str:
     archives = sum(len(source.pending) for source in report.pending)
-    folders = plural(len(report.pending), "folder")
-    return f"Backfill {plural(archives, 'archive')} of {folders}?"
+    agents = ", ".join(dict.fromkeys(source.agent for source in report.pending))
+    return f"Read {plural(archives, 'archive')} of {agents}?"
 
 
 def _numbers(sources: Sequence[Source], now: datetime) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """The status of groups: what the graph holds, and why the other turns are not in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from turnetl.base.text import format_cost, plural
+from turnetl.base.text import format_cost, format_minute, plural
 from turnetl.graph.migrations import MigrationPhase, migration_message, phase_text
+from turnetl.index.index_report import IndexStatus
 from turnetl.ingestion.ingest_report import TurnsOfGroup, error_messages, stale_part_line
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.status_report import GroupStatus, StatusReport
@@ -20,7 +22,9 @@ from turnetl.views.nodes import (
     counted,
     line,
     tally,
+    unwrapped,
 )
+from turnetl.views.turns import group_notes
 
 _LISTED = 3
 """Quarantined turns of a group that a message lists; --json has all."""
@@ -38,15 +42,125 @@ _COLUMNS = (
 )
 
 
-def view(report: StatusReport) -> View:
-    """Return a row per group, and below it the turns that are not in the graph, and its cost."""
+def next_step(read: IndexStatus | None, command: Callable[..., str], *, has_install: bool) -> View:
+    """Return what was read so far, and the commands for what comes next."""
+    if read is None or not read.turns:
+        steps = [(command("backfill"), "find what your agents archived here, and read it")]
+        summary = "Nothing is read yet."
+        rest = f"It shows what it found, and asks first. All commands: {command('--help')}"
+    else:
+        steps = [
+            (f'{command("search")} "why did we …"', "find what was decided, built, fixed"),
+            (command("serve"), "browse all of it in a browser"),
+            *([(command("install"), "let your agents search it")] if has_install else []),
+        ]
+        projects = sum(group.turns > 0 for group in read.groups)
+        summary = f"{plural(read.turns, 'turn')} of {plural(projects, 'project')}"
+        summary += f", last read {format_minute(read.caught_up_at)}."
+        rest = f"{command('backfill')} reads what is new. All commands: {command('--help')}"
+    width = max(len(text) for text, _ in steps)
+    lines = [unwrapped((f"  {text:<{width}}", "bold"), f"  {what}") for text, what in steps]
+    return [summary, "", *lines, "", rest]
+
+
+def view(report: StatusReport, *, is_verbose: bool = False) -> View:
+    """Return a line per group, the totals, what was spent and what to do next.
+
+    Verbose, each group also has the turns that are not in the graph, and what filled it.
+    """
     if not report.groups:
         return [Caption(_summary(report))]
-    rows = [row for group in report.groups for row in _rows(group)]
-    cost = [Caption(costs.OF_TURNS)] if report.usage.calls else []
-    index_line = Caption(index.status_line(report.index, report.index_problem))
-    table = Table(_COLUMNS, rows, Frame.HEAD, padding=1)
-    return [table, Caption(_summary(report)), *cost, index_line]
+    below = [*_spent(report), index.status_line(report.index, report.index_problem)]
+    if is_verbose:
+        rows = [row for group in report.groups for row in _rows(group)]
+        return [Table(_COLUMNS, rows, Frame.HEAD, padding=1), *below, Caption(_summary(report))]
+    groups = report.groups
+    notes = (*_reasons(groups), *group_notes(group.group for group in groups), *_contents(groups))
+    return [_glance(groups), *notes, *_also(groups), *below, Caption(_summary(report))]
+
+
+_SHOWN = 10
+"""Groups that have a line; of more, those with something to do first, then the largest."""
+_COUNTS: Mapping[str, Callable[[GroupStatus], int]] = {
+    "turns": lambda group: group.turns,
+    "in graph": lambda group: group.committed,
+    "noise": lambda group: sum(group.noise.values()),
+    "pending": lambda group: group.pending + group.quarantined,
+    "stale": lambda group: group.stale,
+}
+
+
+def _glance(groups: Sequence[GroupStatus]) -> Table:
+    """Return a line per group, with the counts that are not 0 in all of them."""
+    shown = {
+        name: count
+        for name, count in _COUNTS.items()
+        if name in ("turns", "in graph") or any(map(count, groups))
+    }
+
+    def row(name: Node, of: Sequence[GroupStatus]) -> Sequence[Node]:
+        return [name, *(f"{sum(map(count, of)):,}" for count in shown.values())]
+
+    ordered = sorted(groups, key=lambda one: (not _has_work(one), -one.turns, one.group))
+    fold = _SHOWN if len(ordered) > _SHOWN + 1 else len(ordered)
+    rows = [row(line((group.group, "bold")), [group]) for group in ordered[:fold]]
+    if rest := ordered[fold:]:
+        rows.append(row(f"and {len(rest):,} more groups", rest))
+    rows += [[], row("all", groups)]
+    widths = (
+        len(max(name, str(total), key=len)) for name, total in zip(shown, rows[-1][1:], strict=True)
+    )
+    numbers = (Column(name, True, False, width) for name, width in zip(shown, widths, strict=True))
+    return Table((Column("group"), *numbers), rows, Frame.HEAD, padding=1)
+
+
+def _has_work(group: GroupStatus) -> bool:
+    return bool(group.pending or group.quarantined or group.stale or group.error)
+
+
+def _contents(groups: Sequence[GroupStatus]) -> View:
+    """Return how much the graph holds, if it responded."""
+    entities = [group.counts.entities for group in groups]
+    facts = [group.counts.facts for group in groups]
+    if None in entities or None in facts:
+        return []
+    counts = sum(filter(None, entities)), sum(filter(None, facts))
+    return [f"in the graph: {plural(counts[0], 'entity', 'entities')}, {plural(counts[1], 'fact')}"]
+
+
+def _reasons(groups: Sequence[GroupStatus]) -> View:
+    """Return why turns are pending, over all groups."""
+    reasons: Counter[str] = Counter()
+    for group in groups:
+        reasons.update({reason.value: n for reason, n in group.uncommitted_reasons.items()})
+    return [f"pending: {tally((n, c) for n, c in reasons.most_common())}"] if reasons else []
+
+
+def _also(groups: Sequence[GroupStatus]) -> View:
+    """Return in one line what else is known of the groups; verbose, each has its own lines."""
+    counts = {
+        "missing archives": sum(len(group.missing_archives) for group in groups),
+        "turns no longer in their archives": sum(group.retained_turns for group in groups),
+        "assumed time": sum(group.turns_with_assumed_time for group in groups),
+        "missing from the lake": sum(group.missing_from_lake for group in groups),
+        "subagent archives without their session": sum(one.unjoined_archives for one in groups),
+        "groups with data of other programs": sum(bool(one.session_level) for one in groups),
+        "migrations": sum(group.migration is not None for group in groups),
+    }
+    found = ", ".join(f"{name}: {count:,}" for name, count in counts.items() if count)
+    return [f"{found} (--verbose: which)"] if found else []
+
+
+def _spent(report: StatusReport) -> View:
+    """Return what models cost in all, and its parts; nothing if none was used."""
+    in_graph, spent = report.usage, report.spent or report.usage
+    if not (spent.calls or in_graph.calls):
+        return []
+    if spent.tokens <= in_graph.tokens:
+        return [f"spent: {costs.used(in_graph)}, all for the turns in the graph"]
+    parts = f"{format_cost(in_graph.cost)} for the turns in the graph"
+    rest = "the rest for turns that failed or were undone, pilots and questions"
+    return [f"spent: {costs.used(spent)}: {parts}, {rest}"]
 
 
 def _rows(group: GroupStatus) -> Iterator[Sequence[Node]]:
@@ -84,13 +198,47 @@ def _other_lines(group: GroupStatus) -> Iterator[str]:
         yield f"(migration {group.migration.migration_id}: {phase})"
 
 
-def messages(report: StatusReport) -> list[str]:
-    groups = [message for group in report.groups for message in group_messages(group)]
+def messages(report: StatusReport, *, is_verbose: bool = True) -> list[str]:
+    """Return a sentence about each problem; those of all groups in one unless it is verbose."""
+    groups = (
+        [message for group in report.groups for message in group_messages(group)]
+        if is_verbose
+        else _messages_of_all(report.groups)
+    )
     caught_up_at = report.index.caught_up_at if report.index else None
     unread = index.unread_messages(report.unread, caught_up_at)
     migrations = [migration_message(group.migration) for group in report.groups if group.migration]
     damaged = [damaged_message(report.damaged_tables)] if report.damaged_tables else []
     return unread + damaged + groups + migrations + error_messages(report.groups)
+
+
+def _messages_of_all(groups: Sequence[GroupStatus]) -> list[str]:
+    """Return the sentences about one group as they are, else one about each kind of problem."""
+    affected = [group for group in groups if group_messages(group)]
+    if len(affected) <= 1:
+        return [message for group in affected for message in group_messages(group)]
+    sentences = []
+    for count, what, remedy in (
+        (sum(one.quarantined for one in affected), "failed", "`turnetl retry` tries them again"),
+        (
+            sum(one.stale for one in affected),
+            "would look different today",
+            "`turnetl redo --stale` ingests them again, `--dry-run` shows what changes and costs",
+        ),
+        (
+            sum(one.uncommitted_reasons.get(PendingReason.NO_TIME, 0) for one in affected),
+            "without a time",
+            "`turnetl ingest --assume-time mtime` takes that of the file",
+        ),
+        (
+            sum(len(one.superseded_prompts) for one in affected),
+            "of Claude Code's history beside their transcripts",
+            "`turnetl undo` removes them",
+        ),
+    ):
+        if count:
+            sentences.append(f"{plural(count, 'turn')} {what}: {remedy}; --verbose names them")
+    return sentences
 
 
 def damaged_message(tables: int) -> str:
@@ -214,11 +362,13 @@ def _is_ingested(group: GroupStatus) -> bool:
 
 def _summary(report: StatusReport) -> str:
     if not report.groups:
-        return "no turns yet: run `turnetl backfill ARCHIVES`"
+        return "no turns yet: run `turnetl backfill`"
     if ready := sum(group.ready for group in report.groups if _is_ingested(group)):
-        return f"{plural(ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
+        return f"next: {plural(ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
     if unfiltered := _unfiltered(report):
-        return f"{plural(unfiltered, 'turn')} to filter: run `turnetl filter`"
+        return f"next: {plural(unfiltered, 'turn')} to filter: run `turnetl filter`"
+    if failed := sum(group.quarantined for group in report.groups):
+        return f"next: `turnetl retry` for {plural(failed, 'quarantined turn')}"
     if report.pending:
-        return "Nothing to ingest. Pending turns and reasons are listed above."
-    return "nothing is pending"
+        return "nothing to ingest now: pending turns wait for the reasons above"
+    return "next: nothing is pending; `turnetl backfill` reads what is new"

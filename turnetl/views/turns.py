@@ -1,6 +1,7 @@
 """Turns as lines of several views, a timeline, and a turn, session, entity or fact in detail."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -18,7 +19,8 @@ from turnetl.retrieval.details import (
     holding_turns_first,
 )
 from turnetl.retrieval.hits import HitFact
-from turnetl.retrieval.turn_summary import Timeline, TurnSummary
+from turnetl.retrieval.sessions import Resumption, SessionList
+from turnetl.retrieval.turn_summary import Timeline, TurnSummary, short_id
 from turnetl.views.nodes import (
     Caption,
     Column,
@@ -36,6 +38,25 @@ from turnetl.views.nodes import (
 NO_PROMPT = "(no prompt)"
 _NO_TURNS = "no turn meets these conditions; `turnetl status` prints what the graph holds"
 _UNWRAPPED = Column(is_wrapped=False)
+
+
+_DIGEST = re.compile(r"[0-9a-f]{8,}|project_[0-9a-f]{8}")
+_KINDS: Sequence[tuple[Callable[[str], object], str]] = (
+    ("no_project".__eq__, "turns whose archive names no folder"),
+    (_DIGEST.fullmatch, "a folder whose name is an id; --group-map renames it"),
+)
+_NAMED = 2
+
+
+def group_notes(groups: Iterable[str]) -> View:
+    """Return a line about each kind of group whose name says nothing to a reader."""
+    names = [*groups]
+    notes: list[Node] = []
+    for matches, what in _KINDS:
+        if found := [*filter(matches, names)]:
+            more = ", …" if len(found) > _NAMED else ""
+            notes.append(line((f"{', '.join(found[:_NAMED])}{more}: {what}", "dim")))
+    return notes
 
 
 def turns_grid(turns: Iterable[tuple[TurnSummary, View]], *, with_group: bool) -> Table:
@@ -92,6 +113,44 @@ def timeline_view(timeline: Timeline) -> View:
     return [turns_grid(rows, with_group=True), Caption(_count(timeline))]
 
 
+def sessions_view(found: SessionList) -> View:
+    """Return two lines a session: its title; then when, project, agent, turns and id."""
+    if not found.sessions:
+        return [Caption(_NO_TURNS)]
+    rows: list[list[Node]] = [
+        [
+            line((format_minute(one.ended_at), "cyan")),
+            line((short_id(one.session_id), "bold")),
+            Lines(
+                [
+                    Line((one.title or NO_PROMPT,), max_lines=2),
+                    line((f"{one.group_id}, {one.format}, {plural(one.turns, 'turn')}", "dim")),
+                ]
+            ),
+        ]
+        for one in found.sessions
+    ]
+    names = dict.fromkeys(one.group_id for one in found.sessions)
+    table = Table((_UNWRAPPED, _UNWRAPPED, Column(min_width=30)), rows)
+    shown = len(found.sessions)
+    count = plural(found.count, "session")
+    if shown < found.count:
+        count = f"the last {shown:,} of {found.count:,} sessions; -n prints more"
+    return [table, *group_notes(names), Caption(f"{count}; `turnetl resume ID` continues one")]
+
+
+RESUME_QUESTION = "Continue it?"
+NOT_RESUMED = "nothing was started; --print prints the command"
+
+
+def resumed_view(one: Resumption) -> View:
+    """Return which session is continued, and how."""
+    session = one.session
+    when = format_span(session.started_at, session.ended_at)
+    about = f"{session.group_id}, {session.format}, {when}, {plural(session.turns, 'turn')}"
+    return [session.title or NO_PROMPT, line((about, "dim")), unwrapped(session.resume or "")]
+
+
 def _count(timeline: Timeline) -> str:
     if len(timeline.turns) < timeline.count:
         return f"the last {len(timeline.turns):,} of {timeline.count:,} turns; -n prints more"
@@ -119,7 +178,9 @@ def entity_view(found: EntityDetails) -> View:
     entity = found.entity
     labels = ", ".join(entity.labels) or "entity"
     shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""
-    counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}{shown}"
+    counts = (
+        f"{plural(found.fact_count, 'fact')}, named in {plural(found.turn_count, 'turn')}{shown}"
+    )
     rows = ((one.turn, [*_stated(one)]) for one in holding_turns_first(found.turns))
     return [
         line((entity.name, "bold"), f"  {labels}  {entity.group_id}"),

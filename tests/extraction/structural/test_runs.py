@@ -134,6 +134,21 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     }
     local = failed("make lint", LINT)
     assert await resolution(local, changed, green) == ("unresolved", [])
+    fix, review = (tool("Task", f'{{"description": "{task}"}}', "done")
+                   for task in ("Fix the undefined total", "Review the fix"))  # fmt: skip
+    assert await resolution(log, passed("git push", "done"), green) == ("fixed", [])
+    assert await resolution(log, fix, green) == ("fixed", [])
+    assert await resolution(log, review, green) == ("passed_on_rerun", [])
+    assert await resolution(local, passed("git push", "done"), lint) == ("unresolved", [])
+    test = passed(
+        "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
+    )
+    here = "go test -count=5 -run TestTax ./tax"
+    assert await resolution(test, passed(here, "ok  \tshop/tax\t1s")) == ("passed_on_rerun", [])
+    assert await resolution(test, passed("go test ./...", "ok  \tshop/tax\t1s")) == (
+        "unresolved",
+        [],
+    )
 
 
 async def test_what_passes_elsewhere_resolves_nothing(subtests: pytest.Subtests) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -124,6 +125,10 @@ async def test_a_later_value_answer_or_negation_ends_a_decision_of_its_session(
         ("Let's use redis for the session store.", "no, rather use postgres for sessions"),
         ("The cart page should have two columns.", "actually, make the cart page one column"),
         ("Let's store prices as floats.", "revert that"),
+        ("Orders are numbered from 1.", "actually, number the orders from 0"),
+        ("Dark mode should be on by default.", "Dark mode should be off by default."),
+        ("Bump the minimum Python version to 3.11.", "Bump the minimum Python version to 3.12."),
+        ("Drop IE11 support.", "actually, keep IE11 support"),
         ('"Which store?"="SQLite"', '"Which store?"="Postgres"'),
     ]:
         shop = ShopGroup()
@@ -141,11 +146,38 @@ async def test_a_later_value_answer_or_negation_ends_a_decision_of_its_session(
             assert len(shop.facts("SUPERSEDES")) == 1
 
 
-async def test_another_number_about_another_thing_ends_nothing(shop: ShopGroup) -> None:
-    await ingest(shop, "a", "The invoice export should keep files for 30 days.")
-    await ingest(shop, "b", "The upload page should reject files of 20 megabytes.", days=3)
-    assert {fact.invalid_at for fact in shop.facts("DECIDED")} == {None}
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "The invoice export should keep files for 30 days.",
+            "The upload page should reject files of 20 megabytes.",
+        ),
+        ("Limit uploads to 20 MB.", "Limit downloads to 50 MB."),
+        ("Errors should go to stderr.", "Results should go to stdout."),
+        ("Drop support for Python 3.8.", "Drop support for Node 16."),
+    ],
+)
+async def test_another_value_for_another_thing_ends_nothing(
+    old: str, new: str, shop: ShopGroup
+) -> None:
+    await ingest(shop, "a", old)
+    await ingest(shop, "b", new, days=3)
+    assert [fact.invalid_at for fact in shop.facts("DECIDED")] == [None, None]
     assert shop.facts("SUPERSEDES") == []
+
+
+async def test_what_git_takes_back_ends_what_the_agent_decided_about_the_file(
+    shop: ShopGroup,
+) -> None:
+    edit = (tool("Edit", "/home/dev/shop/src/cart.py :: - a + b"),)
+    ruled = "The total in `cart.py` now always returns cents."
+    asked = "The tax in cart.py should never be rounded."
+    await shop.ingest("a", user_text=asked, assistant_text=ruled, tool_calls=edit)
+    undo = (replace(tool("Bash", "git checkout -- src/cart.py"), ended_at=LATER),)
+    await shop.ingest("b", user_text="Undo it.", tool_calls=undo, started_at=LATER)
+    ends = {fact.text.partition(":")[0]: fact.invalid_at for fact in shop.facts("DECIDED")}
+    assert ends == {"The agent decided": LATER, "The user decided": None}
 
 
 async def test_what_only_seems_to_take_back_a_decision_is_linked(shop: ShopGroup) -> None:

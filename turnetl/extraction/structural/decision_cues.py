@@ -50,10 +50,9 @@ DECIDING = cue(
 PREFERRED = cue(
     r"\bI(?: really| much| strongly| generally| usually)? prefer\b(?! (?:to (?:know|see|hear"
     r"|understand)|not to say)\b)",
-    r"\bmy preference is\b",
     r"\bI(?:'d like| want|'d prefer| would like) you to (?:always|never)\b",
     r"\bI (?:always|never|usually) (?:want|use|write|like|prefer|expect)\b",
-    r"\bI (?:hate|love|like) (?:it )?(?:when|to have|having)\b",
+    r"\bmy preference is\b|\bI (?:hate|love|like) (?:it )?(?:when|to have|having)\b",
     r"\b(?:ich bevorzuge|mir ist lieber|prefiero)\b|我(?:更)?(?:喜欢|偏好)|(?:のほう"
     r"|の方)が(?:好き|いい)",
 )
@@ -321,7 +320,7 @@ USER_RULE = cue(
     r"|\bleave .{3,60} (?:for|until|to) (?:v?\d|later\b|phase|the next|an? (?:later|follow))"
     r"|\b(?:can|should|will) (?:come|wait|happen|follow) (?:later|until|after|in (?:v\d|the next"
     r"|a (?:later|follow)))",
-    r"\bwe can (?:drop|remove|skip|ignore|live without|safely|assume)\b .{3,}",
+    r"\bwe can (?:drop|remove|skip|ignore|assume)\b .{3,}|\bwe(?:'ll| will) (?:support|ship)\b",
     r"\bwe(?:'re| are) (?:(?:always|only|not) )?(?:using|keeping|dropping|targeting|supporting"
     r"|switching to|going with|sticking (?:with|to)|moving (?:to|away))\b .{3,}",
     r"^\W*(?:and |but |so )?we (?:only|always|never) (?!saw|see|get|got|have|had|need|know|tested"
@@ -334,7 +333,8 @@ USER_RULE = cue(
     r"\bI want (?:all|every|each) .{3,60} (?:in|as|with|on|under)\b",
     r"^\W*(?:instead of|rather than) .{3,80},? (?:we|I|just|use|let's) ?[a-z]+",
     r"\bit(?:'s| is) (?:fine|ok(?:ay)?|acceptable) (?:if|that|when)\b .{8,}",
-    rf"{_YOU_LEAD}(?:sort|order|group|index|key) (?:the|all|by|every) .{{4,}}",
+    rf"{_YOU_LEAD}(?:sort|order|group|index|key|number|count) (?:the|all|by|every) .{{4,}}",
+    rf"{_YOU_LEAD}(?:store|cache) (?:the|all|our|every) .{{3,60}} (?:in|on|under) \S",
     rf"{_YOU_LEAD}(?:stick|stay) (?:with|to|on) (?!it\b|that\b|this\b).{{3,}}",
     rf"{_YOU_LEAD}(?:have|let|make) (?:the|each|every) (?:[\w-]+ ){{1,3}}?(?:validate|check|store"
     rf"|decide"

@@ -26,7 +26,14 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
 )
 from turnetl.extraction.structural.reports import reported_facts
-from turnetl.extraction.structural.supersession import CHOSEN, INSTEAD, SESSION, Choice, choice
+from turnetl.extraction.structural.supersession import (
+    CHOSEN,
+    INSTEAD,
+    SESSION,
+    Choice,
+    choice,
+    excludes,
+)
 from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
@@ -141,9 +148,18 @@ def _is_repeated(statement: Statement, said: Iterable[Statement], share: float) 
     """Return whether earlier turns state the same, with the same choice."""
     text = statement.said or statement.sentence
     return not cues.CORRECTS.search(text) and any(
-        decisions.restates(text, one, share) and choice(text) == choice(one.said or one.sentence)
+        decisions.restates(text, one, share) and not _differs(text, one.said or one.sentence, share)
         for one in said
     )
+
+
+def _differs(text: str, said: str, share: float) -> bool:
+    """Return whether a statement in nearly the same words chooses or names something else."""
+    names = {*_QUOTED.findall(text)} - {*_QUOTED.findall(said)}
+    more = decisions.content_words(text) - decisions.content_words(said)
+    # An agent says the same in more words.
+    adds = share == _REPEATED and len(more) >= _FEW_WORDS
+    return adds or bool(names) or choice(text) != choice(said) or excludes(text, said)
 
 
 def _taken_back(features: TurnFeatures, before: Episode) -> Iterator[FactDraft]:

@@ -19,12 +19,13 @@ from datetime import datetime
 from enum import Enum
 
 from turnetl.base import ids
-from turnetl.base.model import Episode, Fact
+from turnetl.base.model import Episode, Fact, GroupId
 from turnetl.base.relations import DECIDED, DECIDING, PREFERS, REJECTED, SUPERSEDES
 from turnetl.episode_text.prose import shorten
 from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.decision_cues import NEGATES, NUMBER
 from turnetl.extraction.structural.decisions import content_words, without_topic
+from turnetl.extraction.structural.findings import FILE, UndoneEdits
 from turnetl.graph.mirror.group import GroupView
 
 CHOSEN = "chosen"
@@ -318,7 +319,9 @@ def _says_opposite(later: Fact, older: Fact) -> bool:
     if not is_near and (not shared or len(first ^ second) > _MIN_SHARED):
         return False
     numbers, before = set(NUMBER.findall(new)), set(NUMBER.findall(old))
-    if numbers and before and numbers.isdisjoint(before):
+    # "Limit uploads to 20 MB" and "limit downloads to 50 MB" each have a word of their own.
+    is_part = first <= second or second <= first
+    if numbers and before and numbers.isdisjoint(before) and (is_part or is_same):
         return True
     negated, was_negated = (
         fact.relation == REJECTED or NEGATES.search(_sentence(fact)) is not None
@@ -327,11 +330,29 @@ def _says_opposite(later: Fact, older: Fact) -> bool:
     is_taken_back = negated != was_negated and (
         is_same or (later.target == older.target and shared > _MIN_SHARED)
     )
-    return is_taken_back or any(
+    return is_taken_back or excludes(new, old)
+
+
+def excludes(new: str, old: str) -> bool:
+    """Return whether two sentences have words that exclude each other, such as `on` and `off`."""
+    return any(
         (one.search(new) and other.search(old) and not one.search(old))
         or (other.search(new) and one.search(old) and not other.search(old))
         for one, other in _OPPOSITES
     )
+
+
+def undone_decisions(
+    undone: Iterable[UndoneEdits], group_id: GroupId, group: GroupView, now: datetime
+) -> Iterator[Fact]:
+    """Yield what the agent decided about files in turns whose edits Git took back, with its end."""
+    for one in undone:
+        file = ids.entity_id(group_id, FILE, ids.folded_name(FILE, one.file))
+        for fact in group.valid_facts_to(file, DECIDED):
+            is_earlier = one.at is None or fact.valid_at is None or fact.valid_at <= one.at
+            is_agents = fact.text.startswith("The agent ")
+            if is_agents and is_earlier and not one.turns.isdisjoint(fact.turns):
+                yield replace(fact, invalid_at=one.at, expired_at=now)
 
 
 def _statement(fact: Fact) -> str:

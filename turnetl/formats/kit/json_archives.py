@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from turnetl.base.reason import SkipReason
+from turnetl.base.text import HISTORY_MARK_BYTES
 from turnetl.formats.kit.counts import (
     MAX_ROWS,
     ParseCounts,
@@ -140,12 +141,17 @@ def read_lines(
         if reason is None:
             counts.used += 1
         else:
-            counts.skipped[reason] += 1
+            counts.skipped[_own(reason, data, start, end)] += 1
     lines = number + count_lines(data, end + 1)
     counts.lines += lines
     if lines > filled:
         counts.blank_lines += lines - filled
         counts.skipped[SkipReason.BLANK] += lines - filled
+
+
+def _own(reason: SkipReason, data: bytes, start: int, end: int) -> SkipReason:
+    """Return a reason, or that a hook of turnetl wrote the skipped row."""
+    return SkipReason.INJECTED if data.find(HISTORY_MARK_BYTES, start, end) >= 0 else reason
 
 
 def _read_damaged(
@@ -253,7 +259,8 @@ def read_elements(
         reason = handle(row, span) if row is not None else unread_reason(raw)
         if reason is SkipReason.TOO_MANY_VALUES:
             counts.count_values(0, span.line)
-        reasons.append((span, reason))
+        own = None if reason is None else _own(reason, raw, 0, len(raw))
+        reasons.append((span, own))
     count_elements(data, document, reasons, counts)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from turnetl.base import ids
 from turnetl.base.model import ClosedBy, SessionId
+from turnetl.base.text import without_injected
 from turnetl.formats.kit.counts import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.usage import SubagentMessages
@@ -72,6 +73,7 @@ class TurnBuilder:
 
     def add_steering(self, turn: RawTurn | None, texts: Sequence[str]) -> None:
         """Add and count texts that the user typed while the agent worked. None: only count."""
+        texts = [text for one in texts if (text := without_injected(one))]
         self.counts.steering += len(texts)
         if turn is not None:
             turn.steering += texts
@@ -209,7 +211,7 @@ def _opened(
         native_id=native_id or "",
         session_id=SessionId(session or ""),
         ordinal=ordinal,
-        user_text=text,
+        user_text=without_injected(text),
         first_line=span.line,
         last_line=span.last_line,
         first_byte=span.start,

@@ -1,0 +1,406 @@
+"""What an installation changes in the files of agents, and how it is written.
+
+Files are read, changed as text, shown, and written whole if they are still as they were shown. The
+first change of a file keeps the file as it was beside it. A symbolic link is followed: the file
+that it leads to is written, and the link stays.
+"""
+
+import difflib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from stat import S_IMODE
+from typing import Annotated, Any
+
+from turnetl.agent_sources.locations import AgentMachine, environment_folder
+from turnetl.base import private_files
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.errors import BadUsage, Fatal
+from turnetl.base.results import described
+from turnetl.install.agents import (
+    AGENTS,
+    Agent,
+    HookMoment,
+    hook_command,
+    hook_entry,
+    server_entry,
+)
+from turnetl.install.config_text import (
+    BadConfig,
+    ConfigEntry,
+    ConfigFormat,
+    containers,
+    has_entry,
+    read_config,
+    with_entries,
+    without_entries,
+)
+
+if sys.platform != "win32":
+    import fcntl
+
+BACKUP = ".before-turnetl"
+"""Ends the name of the copy of a file as it was."""
+_LOCK = "install.lock"
+_MAX_BYTES = 64_000_000
+_SHOWN_CHARS = 160
+"""Characters of a line of a difference."""
+
+
+class FileAction(StrEnum):
+    """What happens to a file."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    DELETED = "deleted"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file of an agent's configuration."""
+
+    path: Annotated[Path, described("The file that the agent reads.")]
+    target: Annotated[Path, described("The file that is written: where a symbolic link leads.")]
+    action: Annotated[FileAction, described("What happens to it.")]
+    diff: Annotated[tuple[str, ...], described("Lines removed (-) and added (+).")] = ()
+    backup: Annotated[
+        Path | None, described("The copy of the file as it was; null: none is made.")
+    ] = None
+    problem: Annotated[str, described("Why it is not changed; empty: nothing is wrong.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChange:
+    """What an installation changes for one agent."""
+
+    agent: Annotated[str, described("The name of the agent on the command line.")]
+    title: Annotated[str, described("The name of the agent.")]
+    hooks: Annotated[tuple[HookMoment, ...], described("The hooks that were asked for.")]
+    files: Annotated[tuple[FileChange, ...], described("The files, each once.")]
+    note: Annotated[str, described("What the agent lacks, or what to do in it; empty: nothing.")]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences."""
+        return tuple(f"`{one.path}` {one.problem}" for one in self.files if one.problem)
+
+    @property
+    def is_changed(self) -> bool:
+        return any(one.action not in _WITHOUT_EFFECT for one in self.files)
+
+
+_WITHOUT_EFFECT = (FileAction.UNCHANGED, FileAction.REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class InstallReport:
+    """What an installation, or the end of one, changes or changed."""
+
+    removes: Annotated[bool, described("Whether entries are removed.")]
+    agents: Annotated[tuple[AgentChange, ...], described("The agents, in the order given.")]
+    done: Annotated[bool, described("Whether the files are written.")] = False
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(problem for one in self.agents for problem in one.problems)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing at all can be changed, although something is wrong."""
+        return bool(self.problems) and not self.is_changed
+
+    @property
+    def is_changed(self) -> bool:
+        return any(one.is_changed for one in self.agents)
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is asked for."""
+
+    machine: AgentMachine
+    agents: tuple[Agent, ...]
+    command: tuple[str, ...]
+    """The program, and the options of every command that the agents start."""
+    hooks: tuple[HookMoment, ...] = ()
+    hook_options: tuple[str, ...] = ()
+    removes: bool = False
+
+    def plan(self) -> InstallReport:
+        """Return what would change. Writes nothing."""
+        return self._report(done=False)
+
+    def execute(self, shown: InstallReport, state: Path) -> InstallReport:
+        """Change the files as they were shown, one process at a time.
+
+        `state`: the folder of turnetl's own files, for the lock.
+
+        Raises:
+            Fatal: a file was changed since it was shown, or cannot be written.
+        """
+        with _locked(state / _LOCK):
+            if self.plan() != shown:
+                raise Fatal(
+                    "a configuration was changed since its difference was shown: nothing was "
+                    "written; run the command again"
+                )
+            return self._report(done=True)
+
+    def _report(self, *, done: bool) -> InstallReport:
+        agents = tuple(self._change(agent, done=done) for agent in self.agents)
+        return InstallReport(self.removes, agents, done)
+
+    def _change(self, agent: Agent, *, done: bool) -> AgentChange:
+        moments = tuple(one for one in HookMoment if one in self.hooks and one in agent.moments())
+        plans = [self._planned(file) for file in self._files(agent, moments)]
+        # An agent gets all of it or nothing.
+        if any(plan.change.problem for plan in plans):
+            plans = [plan.refused() for plan in plans]
+        elif done:
+            for plan in plans:
+                plan.write()
+        missing = set(self.hooks) - set(moments)
+        notes = [agent.why_less] if missing and agent.why_less else []
+        notes += [agent.advice] if moments and agent.advice and not self.removes else []
+        changes = tuple(plan.change for plan in plans)
+        return AgentChange(agent.name, agent.title, moments, changes, "; ".join(notes))
+
+    def _files(self, agent: Agent, moments: Sequence[HookMoment]) -> "list[_ConfigFile]":
+        """Return the files with their entries; to remove, all that there may be."""
+        entries = {server_file(agent, self.machine): [server_entry(agent, self.command)]}
+        kinds = {server_file(agent, self.machine): agent.kind}
+        headers: dict[Path, dict[str, Any]] = {}
+        if agent.hooks is not None:
+            file = config_folder(agent, self.machine) / agent.hooks.file
+            for moment in agent.moments() if self.removes else moments:
+                line = hook_command(agent, moment, self.command, self.hook_options)
+                entries.setdefault(file, []).append(hook_entry(agent.hooks, moment, line))
+            kinds.setdefault(file, ConfigFormat.JSON)
+            headers[file] = dict(agent.hooks.header)
+        return [
+            _ConfigFile(path, tuple(found), kinds[path], headers.get(path, {}))
+            for path, found in entries.items()
+        ]
+
+    def _planned(self, file: "_ConfigFile") -> "_PlannedFile":
+        try:
+            return file.without() if self.removes else file.extended()
+        except BadConfig as error:
+            change = FileChange(
+                file.path, file.path, FileAction.REFUSED, problem=displayed_text(str(error))
+            )
+            return _PlannedFile(change, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedFile:
+    change: FileChange
+    before: str | None
+    """None: there is no file."""
+    after: str | None
+
+    def refused(self) -> "_PlannedFile":
+        if self.change.problem or self.change.action is FileAction.UNCHANGED:
+            return self
+        change = replace(self.change, action=FileAction.REFUSED, diff=(), backup=None)
+        return replace(self, change=change)
+
+    def write(self) -> None:
+        change = self.change
+        if change.action is FileAction.UNCHANGED:
+            return
+        try:
+            self._write()
+        except OSError as error:
+            raise Fatal(
+                f"`{error.filename or change.target}` cannot be written: {error.strerror}; correct "
+                "that, and run the command again"
+            ) from error
+
+    def _write(self) -> None:
+        target, backup = self.change.target, _backup(self.change.target)
+        if self.change.backup is not None and self.before is not None:
+            private_files.write_whole(backup, _encoded(self.before))
+        if self.after is None:
+            target.unlink()
+        else:
+            private_files.create_folder(target.parent)
+            mode = S_IMODE(target.stat().st_mode) if self.before is not None else None
+            private_files.write_whole(target, _encoded(self.after))
+            if mode is not None:
+                target.chmod(mode)
+        # Nothing is lost with a copy of what is there again.
+        if self.change.backup is None and backup.exists() and _read(backup) == self.after:
+            backup.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class _ConfigFile:
+    path: Path
+    entries: tuple[ConfigEntry, ...]
+    kind: ConfigFormat
+    header: dict[str, Any]
+
+    def extended(self) -> _PlannedFile:
+        target, before = self._read()
+        text = before or ""
+        values = read_config(text, self.kind)
+        headers = [
+            ConfigEntry((), key, value, lambda _value: True)
+            for key, value in self.header.items()
+            if key not in values
+        ]
+        after = with_entries(text, [*headers, *self.entries], self.kind)
+        if before is None:
+            return self._planned(target, before, after, FileAction.CREATED)
+        is_first = not any(has_entry(values, entry) for entry in self.entries)
+        backup = _backup(target) if is_first and before != after else None
+        return self._planned(target, before, after, FileAction.CHANGED, backup)
+
+    def without(self) -> _PlannedFile:
+        target, before = self._read()
+        if before is None:
+            return self._planned(target, None, None, FileAction.UNCHANGED)
+        values = read_config(before, self.kind)
+        found = [entry for entry in self.entries if has_entry(values, entry)]
+        original = _read(_backup(target)) if _backup(target).is_file() else None
+        after = self._restored(before, found, original)
+        action = FileAction.DELETED if after is None else FileAction.CHANGED
+        return self._planned(target, before, after, action)
+
+    def _restored(
+        self, before: str, found: Sequence[ConfigEntry], original: str | None
+    ) -> str | None:
+        """Return the text without the entries; None: turnetl made the file, and it is empty."""
+        if not found:
+            return before
+        if original is None:
+            after = without_entries(before, found, self.kind)
+            values = read_config(after, self.kind)
+            is_empty = values in ({}, self.header) and "".join(after.split()) in _made(values)
+            return None if is_empty else after
+        values = read_config(original, self.kind)
+        after = without_entries(before, found, self.kind, keep=containers(values))
+        # Only spaces that an entry needed are left: give the file back as it was.
+        is_same = "".join(after.split()) == "".join(original.split())
+        return original if is_same and read_config(after, self.kind) == values else after
+
+    def _read(self) -> tuple[Path, str | None]:
+        """Return the file that is written, and its text; None if there is none."""
+        path = self.path
+        try:
+            target = path.resolve(strict=True) if path.is_symlink() else path
+        except (OSError, RuntimeError):
+            raise BadConfig("is a symbolic link that leads to no file: correct it first") from None
+        if not target.exists():
+            return target, None
+        text = _read(target)
+        if not _is_writable(target):
+            raise BadConfig("is read-only: make it writable first")
+        return target, text
+
+    def _planned(
+        self,
+        target: Path,
+        before: str | None,
+        after: str | None,
+        action: FileAction,
+        backup: Path | None = None,
+    ) -> _PlannedFile:
+        action = FileAction.UNCHANGED if before == after else action
+        change = FileChange(self.path, target, action, tuple(_diff(before, after)), backup)
+        return _PlannedFile(change, before, after)
+
+
+def _made(values: dict[str, Any]) -> tuple[str, ...]:
+    """Return the texts, without spaces, of a file with nothing but these values."""
+    return ("", json.dumps(values, separators=(",", ":")))
+
+
+def find_agent(name: str) -> Agent:
+    """Return the agent with that name.
+
+    Raises:
+        BadUsage: there is none.
+    """
+    found = next((agent for agent in AGENTS if agent.name == name), None)
+    if found is None:
+        known = ", ".join(agent.name for agent in AGENTS)
+        raise BadUsage(f"there is no agent `{name}`; the agents are {known}")
+    return found
+
+
+def config_folder(agent: Agent, machine: AgentMachine) -> Path:
+    given = environment_folder(machine, agent.variable) if agent.variable else None
+    if given is None:
+        return machine.home.joinpath(*agent.folder.split("/"))
+    return given / agent.below_variable if agent.below_variable else given
+
+
+def server_file(agent: Agent, machine: AgentMachine) -> Path:
+    folder = config_folder(agent, machine)
+    name = agent.file.removeprefix("../")
+    is_beside = name != agent.file and folder == machine.home / agent.folder
+    other = folder / agent.other_file
+    if agent.other_file and other.is_file():
+        return other
+    return (folder.parent if is_beside else folder) / name
+
+
+def is_found(agent: Agent, machine: AgentMachine) -> bool:
+    """Return whether an agent has a configuration on this machine."""
+    folders = (config_folder(agent, machine), *(machine.home / sign for sign in agent.signs))
+    return any(folder.is_dir() for folder in folders) or server_file(agent, machine).is_file()
+
+
+def _backup(path: Path) -> Path:
+    return path.with_name(path.name + BACKUP)
+
+
+def _read(path: Path) -> str:
+    try:
+        content = private_files.read_regular(path, _MAX_BYTES)
+        return content.decode("utf-8")
+    except private_files.NotReadable as error:
+        raise BadConfig(str(error)) from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise BadConfig(f"is not valid UTF-8 in line {line}: correct it first") from error
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8")
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _diff(before: str | None, after: str | None) -> Iterator[str]:
+    lines = difflib.unified_diff(
+        (before or "").splitlines(), (after or "").splitlines(), n=0, lineterm=""
+    )
+    for line in lines:
+        # Other lines may have secrets: none is shown for context.
+        if not line.startswith(("---", "+++", "@@")):
+            yield line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    try:
+        private_files.create_folder(path.parent)
+        lock = private_files.open_or_create(path)
+    except OSError as error:
+        raise Fatal(f"`{path}` cannot be written: {error.strerror}; correct that first") from error
+    with lock:
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
