@@ -37,6 +37,7 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
     TurnFindings,
+    UndoneEdits,
 )
 from turnetl.extraction.structural.resolutions import Resolution
 from turnetl.extraction.structural.tool_calls import classify_calls
@@ -84,9 +85,10 @@ class StructuralExtractor:
         superseded = supersession.supersede(episode, new.values(), found.names, group, now)
         invalidated = [replace(fact, expired_at=now if fact.invalid_at else None) for fact in ended]
         gone = edits.with_ends(superseded.facts, found.names, group, now)
+        undone_edits = [one for one in extracted.undone if isinstance(one, UndoneEdits)]
         undone = (
             *commits.undone_facts(extracted.undone, turn.group_id, group, now),
-            *supersession.undone_decisions(extracted.undone, turn.group_id, group, now),
+            *supersession.undone_decisions(undone_edits, turn.group_id, group, now),
         )
         facts = (*superseded.facts, *superseded.ended, *invalidated, *gone, *undone)
         users = {found.uuid(one.source) for one in drafts if one.source.label == USER}
