@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import conversation, write_archive
+from tests.cli.archives import conversation, tool_call, tool_result, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.test_assumed_time import MARCH
 
@@ -87,6 +87,32 @@ def test_an_entity_is_shown_by_its_name_or_id(subtests: pytest.Subtests, folder:
             entity = by_name["entity"]["entity_id"]
             assert run_in_process("show", entity, "--json", folder=folder).json == by_name
             assert by_name["turn_count"] == len(by_name["turns"]) > 0
+
+
+def test_the_turns_of_an_entity_are_those_that_name_it_in_their_text(tmp_path: Path) -> None:
+    rows = [
+        *conversation("Read `src/cart.py`", at=MARCH),
+        tool_call("e", "Edit", MARCH, file_path="src/cart.py", old_string="x = 1", new_string="x"),
+        tool_result("r", "e", "done", MARCH),
+        *conversation("What is src/cart.py for?", "Not src/cart.pyc", session="s2", at=MARCH),
+    ]
+    archive = write_archive(tmp_path / "a.jsonl", rows)
+    run_in_process("backfill", str(archive), folder=tmp_path)
+    shown = run_in_process("entity", "src/cart.py", "--json", folder=tmp_path).json
+    prompts = [one["turn"]["prompt"] for one in shown["turns"]]
+    assert sorted(prompts) == ["Read `src/cart.py`", "What is src/cart.py for?"]
+
+
+def test_a_line_of_a_shorter_copy_leads_to_the_turn_that_was_kept(tmp_path: Path) -> None:
+    rows = conversation("Add a cart", "Add a tax", at=MARCH)
+    long, short = (tmp_path / "archives" / name for name in ("a_long.jsonl", "b_short.jsonl"))
+    write_archive(long, rows)
+    write_archive(short, ["{}", *rows[:2]])
+    run_in_process("backfill", str(tmp_path / "archives"), folder=tmp_path)
+    of_copy = run_in_process("show", f"{short}:2", "--json", folder=tmp_path).json
+    assert of_copy["turn"]["prompt"] == "Add a cart"
+    kept = run_in_process("show", f"{long}:1", "--json", folder=tmp_path).json
+    assert of_copy["turn"]["turn_id"] == kept["turn"]["turn_id"]
 
 
 def test_the_turns_of_an_entity_are_limited_to_the_last(folder: Path) -> None:

@@ -104,6 +104,14 @@ def test_definitions_are_added_removed_renamed_and_changed(subtests: pytest.Subt
             assert outline(edit(old, new, path, original=old)).removeprefix(" ‖ ") == expected
 
 
+def test_a_comment_in_a_code_block_of_a_document_is_no_heading() -> None:
+    text = "# Install\n\n```sh\n# the old way\npip install shop\n```\n"
+    change = edit("# the old way\npip install shop", "# the new way\nuv add shop", "a.md", "")
+    read = call(file_path="a.md", result=text)
+    found = outline(read, RawToolCall("Edit", "x", arguments=change.arguments))
+    assert {part[1:].partition(" · ")[0] for part in found.split(" ‖ ")[1:]} == {"Install"}
+
+
 CHANGES = [
     (
         "a.py",

@@ -20,8 +20,8 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.mcp import entries
 from turnetl.retrieval.details import EntityDetails, FactDetails, details
 from turnetl.retrieval.search import search
+from turnetl.views import details as details_view
 from turnetl.views import search_hits
-from turnetl.views import turns as details_view
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.entities import entity_page

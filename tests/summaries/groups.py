@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tests.summaries.facts import START, fact
-from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
 
 ZOO = GroupId("zoo")
 
@@ -17,9 +17,15 @@ def entities(uuids: Iterable[str]) -> list[Entity]:
 
 
 def facts(*pairs: str) -> list[Fact]:
-    """Return a fact for each pair of one-letter uuids, such as `ab`."""
+    """Return a fact for each pair of one-letter uuids, such as `ab`; two turns state them."""
     return [
-        fact(f"f{number}", f"{pair} {number}", source=pair[0], target=pair[1])
+        fact(
+            f"f{number}",
+            f"{pair} {number}",
+            source=pair[0],
+            target=pair[1],
+            turns=(TurnId(f"t{number % 2}"),),
+        )
         for number, pair in enumerate(pairs)
     ]
 

@@ -28,6 +28,7 @@ from turnetl.summaries.communities import (
     plan_communities,
     propagate_labels,
     rule_text,
+    with_theme,
 )
 from turnetl.summaries.rule_summary import MAX_CHARS
 
@@ -207,18 +208,46 @@ def test_a_summary_names_members_and_states_the_facts_that_connect_them() -> Non
     community = next(one for one in plan.missing if len(one.members) == 3)
     summary = rule_text(community).summary
     assert summary.splitlines() == [
-        "3 entities: concepts a, b, c.",
         "2026-03-01: bc 1",
         "2026-03-01: ac 2",
         "2026-03-01: ab 0",
+        "3 entities: concepts a, b, c.",
     ]
+
+
+def test_a_summary_tells_what_was_decided_built_fixed_and_left_open() -> None:
+    relations = ("FAILED_WITH", "CHANGED", "DECIDED", "FIXED_BY")
+    of_turns = [
+        replace(one, relation=relation)
+        for one, relation in zip(facts("ab", "bc", "ac", "ab"), relations, strict=True)
+    ]
+    [community] = plan_communities(ZOO, entities("abc"), of_turns, []).missing
+    labels = [line.partition(",")[0] for line in rule_text(community).summary.splitlines()]
+    assert labels[:4] == ["Decision", "Change", "Fixed", "Open problem"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "one_turn"),
+    [
+        (("ab",), False),
+        (("ab", "ab", "ab"), False),
+        (("ab", "bc"), False),
+        (("ab", "bc", "ac"), True),
+    ],
+    ids=["a decision and its subject", "two entities", "two facts", "one turn"],
+)
+def test_a_community_has_a_theme_of_three_facts_over_two_turns(
+    pairs: Sequence[str], one_turn: bool
+) -> None:
+    of_turns = [replace(one, turns=one.turns if not one_turn else ()) for one in facts(*pairs)]
+    assert plan_communities(ZOO, entities("abc"), of_turns, []).missing == ()
 
 
 def test_the_summary_of_a_very_large_community_is_bounded() -> None:
     members = [entity(f"e{number:05}", f"{'name' * 200} {number}") for number in range(10_000)]
     summary = rule_text(CommunityInput("uuid", tuple(members), ())).summary
     assert len(summary) <= MAX_CHARS
-    assert summary.startswith("10,000 entities: ")
+    assert "10,000 entities: " in summary
 
 
 def written(plan: CommunityPlan, size: int, before: Sequence[Community]) -> dict[str, Community]:
@@ -253,7 +282,8 @@ def test_after_all_batches_the_communities_are_those_of_the_facts(
     ]
     plan = plan_communities(ZOO, of_entities, facts(*pairs), before)
     found = written(plan, size, before)
-    expected = existing(*clusters(entity_network(of_entities, facts(*pairs))))
+    themes = with_theme(clusters(entity_network(of_entities, facts(*pairs))), facts(*pairs))
+    expected = existing(*themes)
     assert {uuid: one.members for uuid, one in found.items()} == expected
     again = plan_communities(ZOO, of_entities, facts(*pairs), list(found.values()))
     assert (again.missing, again.stale, list(again.batches(size))) == ((), {}, [])

@@ -32,6 +32,11 @@ TOLD = (
         "The edit of `cart.py` (`+ float`): keep integers there",
     ),
     (
+        "REJECTED",
+        "The user rejected the edit of `cart.py` (`+ float`): why not integers?",
+        "The edit of `cart.py` (`+ float`): why not integers?",
+    ),
+    (
         "FAILED_WITH",
         "`test_total` in `tests/cart/test_total.py` failed with `1 != 2` (`pytest -q`)",
         "`test_total` in `test_total.py` failed with `1 != 2`",

@@ -56,11 +56,13 @@ def test_a_summary_has_intents_outcomes_changes_open_problems_and_decisions() ->
     assert rule_saga_summary(turns, facts).splitlines() == [
         "Asked, 2026-03-01: ask a",
         "Then: make it round all cents",
+        "Decision: DECIDED f1",
+        "Change: `cart.py`: `total` was changed",
+        "Change: `cart.py`: `tax` was changed",
+        "Open problem: FAILED_WITH f2",
+        "Changed: cart.py",
         "Done: did b",
         "Outcome: did c",
-        "Changed: cart.py",
-        "Open problem: FAILED_WITH f2",
-        "Decision: DECIDED f1",
     ]
 
 

@@ -15,7 +15,7 @@ from turnetl.retrieval.details import TurnDetails
 from turnetl.retrieval.hits import HitFact, SearchHit
 from turnetl.retrieval.snippets import Snippet
 from turnetl.retrieval.turn_summary import TurnSummary
-from turnetl.views import search_hits, turns
+from turnetl.views import details, search_hits
 from turnetl.views.nodes import HangingIndent, Lines, View, line
 from turnetl.views.terminal import rendered
 
@@ -110,7 +110,7 @@ def test_an_outcome_continues_below_its_beginning() -> None:
     conversation = Conversation(TextSource.LAKE, "Why?", (step,), (), "", None)
     summary = TurnSummary("a", "Why?", "Why?", "So.", (), RECEIPT)
     turn = TurnDetails(summary, conversation, (), None, None, None)
-    lines = lines_of(turns.view(turn, full=True, neighbours=False))
+    lines = lines_of(details.view(turn, full=True, neighbours=False))
     assert [indentation(line) for line in lines if "word" in line] == [8, 8, 8]
 
 

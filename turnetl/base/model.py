@@ -307,6 +307,8 @@ DESCRIPTION = "described_as"
 
 _PLACE = re.compile(r"[A-Z]\w*(?P<file> in `[^`]*`)?")
 """A description that says no more than where a thing is."""
+_FIRST_NAMED = re.compile(r": first named \d{4}-.*", re.DOTALL)
+"""Ends the description of a thing of which the turn that named it has no fact."""
 
 
 def description(entity: Entity) -> str:
@@ -320,8 +322,11 @@ def description(entity: Entity) -> str:
 
 def heading(entity: Entity) -> str:
     """Return what a summary begins with, above what facts say; may be empty."""
-    place = _PLACE.fullmatch(str(entity.attributes.get(DESCRIPTION, "")))
-    return f"{place[0]}." if place and place["file"] else description(entity)
+    text = _FIRST_NAMED.sub("", str(entity.attributes.get(DESCRIPTION, "")))
+    place = _PLACE.fullmatch(text)
+    if not place:
+        return description(entity)
+    return f"{place[0]}." if place["file"] else ""
 
 
 ENDED_BY, LATER = "ended_by", "later_turn_says"

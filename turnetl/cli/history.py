@@ -288,7 +288,7 @@ def _print_entity(
     name: str, label: str | None, groups: tuple[str, ...], limit: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.views.turns import entity_view
+    from turnetl.views.details import entity_view
 
     found = common.executed(
         pipeline.entity, name, common.settings(), now, label=label, groups=groups, limit=limit
@@ -330,7 +330,7 @@ def show(
         raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
 
     from turnetl import pipeline
-    from turnetl.views import turns
+    from turnetl.views import details
 
     found = common.executed(
         pipeline.show,
@@ -341,7 +341,7 @@ def show(
         limit=limit or _MAX_ENTITY_TURNS,
     )
     _check_kind(id_, found.value.kind, given)
-    view = turns.view(found.value, full=full, neighbours=neighbours)
+    view = details.view(found.value, full=full, neighbours=neighbours)
     return _print_answer(found, view, common)
 
 

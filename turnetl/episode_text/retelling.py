@@ -98,6 +98,10 @@ def _said(text: str) -> str:
         plan = text.removeprefix(_PLAN)
         return fit(text if plan == text else f"Accepted the plan “{plan}”", MAX_CHARS)
     said = text[spoken.end() :]
+    # A user who stops a call says what to do instead. Only the call is rejected.
+    stopped, _, call = spoken["verb"].partition("rejected the ")
+    if call and not stopped:
+        return fit(f"The {call}: {said}", MAX_CHARS).rstrip(":;, ")
     if spoken["who"] == "user" and not spoken["verb"].startswith("accepted"):
         is_report = spoken["verb"] == "reported"
         if not is_report and _REQUEST.search(said):
@@ -105,9 +109,6 @@ def _said(text: str) -> str:
             said = intent(from_episode_text(f"user: {said}"))
         if (not is_report and said.endswith(("?", "\uff1f"))) or _POINTS.match(said):
             return ""
-    # A user who stops a call says what to do instead. Only the call is rejected.
-    stopped, _, call = spoken["verb"].partition("rejected the ")
-    said = f"the {call}: {said}" if call and not stopped else said
     return fit(capital(said), MAX_CHARS).rstrip(":;, ")
 
 

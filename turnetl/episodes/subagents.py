@@ -118,17 +118,24 @@ def of_same_turns(lake: Lake, group: GroupId, rows: Collection[str]) -> set[str]
 
 
 def turns_at(lake: Lake, archive: str, line: int) -> set[str]:
-    """Return the ids of turns of which a subagent has this line, from 1, of an archive.
+    """Return the ids of turns that have this line, from 1, of an archive, or whose subagents do.
 
-    The archive is a path as tables have it, or the end of one. Copies of a turn have ids too.
+    The archive is a path as tables have it, or the end of one. Copies of a turn have ids too: the
+    graph may hold it from another archive.
     """
     found = set[str]()
     for file in lake.turn_files():
         if not f"/{file.metadata.archive}".endswith(f"/{archive}"):
             continue
-        is_run = ~schema.IS_TURN & pl.lit(line).is_between("first_line", "last_line")
-        runs = lake.read_turns_file(file.path).filter(is_run)["turn_id"].to_list()
-        found |= of_same_turns(lake, file.metadata.group, runs) if runs else set()
+        group, is_there = file.metadata.group, pl.lit(line).is_between("first_line", "last_line")
+        rows = lake.read_turns_file(file.path).filter(is_there)["turn_id"].to_list()
+        if rows:
+            keys = pl.concat(
+                batch.read(*map(pl.col, order.KEYS)) for batch in lake.row_batches(group)
+            )
+            merged = order.merge_copies(keys.select(order.KEYS))["turn_id"]
+            kept = dict(zip(keys["turn_id"], merged, strict=True))
+            found |= of_same_turns(lake, group, rows) | {kept[row] for row in rows}
     return found
 
 

@@ -100,7 +100,7 @@ def _session(found: SessionDetails) -> Iterator[str]:
 def _entity(found: EntityDetails) -> Iterator[str]:
     entity = found.entity
     labels = ", ".join(text_name(label) for label in entity.labels) or "entity"
-    counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}"
+    counts = f"{plural(found.fact_count, 'fact')}, named in {plural(found.turn_count, 'turn')}"
     aliases = ", ".join(map(text_name, entity.aliases))
     also_called = f"also called: {aliases}\n" if aliases else ""
     yield (

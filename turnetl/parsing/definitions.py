@@ -140,10 +140,12 @@ class Language:
         return _first_name(found)
 
     def definitions(
-        self, lines: Sequence[str], owner: Definition | None = None
+        self, lines: Sequence[str], owner: Definition | None = None, *, is_code: bool = False
     ) -> Iterator[Definition]:
-        """Yield the definitions in lines, of which `owner` encloses the first."""
-        is_code = False
+        """Yield the definitions in lines, of which `owner` encloses the first.
+
+        `is_code`: whether the first line stands in a code block of a document.
+        """
         types = _OpenTypes(owner if owner is not None and owner.is_type else None)
         for index, line in enumerate(lines):
             if self.is_prose and _FENCE.match(line):
@@ -165,6 +167,10 @@ class Language:
             return len(line) - len(line.lstrip("#"))
         # The keys of a section are not indented.
         return -1 if self.is_settings and line.startswith("[") else indentation(line)
+
+    def is_inside_fence(self, above: Sequence[str]) -> bool:
+        """Return whether the lines of a document end in a code block."""
+        return self.is_prose and sum(map(bool, map(_FENCE.match, above))) % 2 == 1
 
     def above(self, lines: Sequence[str]) -> list[Definition]:
         """Return the definitions that enclose what stands below the lines, the innermost first."""

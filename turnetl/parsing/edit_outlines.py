@@ -250,10 +250,17 @@ class _Side:
     """The lines before or after an edit, with their definitions."""
 
     def __init__(
-        self, lines: list[str], kind: Language, outside: Sequence[Definition], *, is_closed: bool
+        self,
+        lines: list[str],
+        kind: Language,
+        outside: Sequence[Definition],
+        *,
+        is_closed: bool,
+        is_code: bool,
     ) -> None:
         self.lines = lines
-        self.found = list(kind.definitions(lines, outside[0] if outside else None))
+        owner = outside[0] if outside else None
+        self.found = list(kind.definitions(lines, owner, is_code=is_code))
         self.owners = owners(lines, self.found, kind)
         self.kind = kind
         self.is_closed = is_closed
@@ -422,10 +429,13 @@ def _difference(path: str, kind: Language, before: str, after: _KnownText) -> It
     if not max(map(len, texts)) < _MAX_LINES:
         return
     start, tail, is_closed = _region(*texts, kind)
-    outside = kind.above(texts[0][:start]) or kind.above(after.above)
+    # What is known above holds the enclosing definition, or else the lines that were seen apart.
+    above = texts[0][:start] if kind.above(texts[0][:start]) else after.above
+    outside = kind.above(above)
+    is_code = kind.is_inside_fence(above)
     is_closed = after.is_joined and (is_closed or (after.is_whole and start == 0))
     old, new = (
-        _Side(lines[start : len(lines) - tail], kind, outside, is_closed=is_closed)
+        _Side(lines[start : len(lines) - tail], kind, outside, is_closed=is_closed, is_code=is_code)
         for lines in texts
     )
     yield from _of_definitions(old, new)

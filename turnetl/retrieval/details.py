@@ -1,5 +1,6 @@
 """All that the index holds about one turn, session, entity or fact."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.base.results import INLINED, described
+from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import Conversation, from_episode_text
+from turnetl.index.conditions import Selection
 from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
-from turnetl.index.port import IndexedFact, IndexedTurn
+from turnetl.index.port import Field, IndexedFact, IndexedTurn
 from turnetl.retrieval.endings import Endings, holding_first
 from turnetl.retrieval.items import TurnsAt, find_item
 from turnetl.retrieval.sessions import Resume, resume_command
@@ -21,6 +24,10 @@ if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
 _KIND = described("What the id leads to.")
+_SAID = frozenset({"User", "Decision", "Preference"})
+"""Labels of entities whose names are no names: texts hold these sentences in other words."""
+_MAX_NAMING = 500
+"""Turns that are searched for a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +69,21 @@ class SessionDetails:
 
 @dataclass(frozen=True, slots=True)
 class TurnFacts:
-    """A turn, and what it states about an entity."""
+    """A turn that names an entity, and what it states about it."""
 
     turn: Annotated[TurnSummary, described("The turn.")]
-    facts: Annotated[tuple[Fact, ...], described("The facts.")]
+    facts: Annotated[tuple[Fact, ...], described("The facts; none: its text names the entity.")]
 
 
 @dataclass(frozen=True, slots=True)
 class EntityDetails:
-    """An entity, with the turns that state something about it."""
+    """An entity, with the turns that state something about it or name it."""
 
     entity: Annotated[Entity, described("The entity.")]
-    turns: Annotated[tuple[TurnFacts, ...], described("The last such turns, oldest first.")]
+    turns: Annotated[
+        tuple[TurnFacts, ...],
+        described("The last such turns, oldest first; those without facts before."),
+    ]
     turn_count: Annotated[int, described("Number of such turns in all.")]
     fact_count: Annotated[int, described("Number of facts about the entity.")]
 
@@ -120,10 +130,11 @@ def details(
 def entity_details(
     index: "PersistentIndex", entity: Entity, *, limit: int, skip: int = 0
 ) -> EntityDetails:
-    """Return an entity with the last turns that state something about it."""
+    """Return an entity with the last turns that state something about it, then that name it."""
     stated = index.lookup().facts_about(entity.uuid)
     facts = facts_by_turn(stated)
-    ordered = index.lookup().by_time(facts)
+    by_time = index.lookup().by_time
+    ordered = [*by_time(_naming(index, entity) - facts.keys()), *by_time(facts)]
     end = max(0, len(ordered) - skip)
     last = ordered[max(0, end - limit) : end]
     turns = zip(last, summarize(index, last), strict=True)
@@ -131,17 +142,43 @@ def entity_details(
     return EntityDetails(
         entity=entity,
         turns=tuple(
-            TurnFacts(turn, tuple(holding_first(map(marked, facts[key])))) for key, turn in turns
+            TurnFacts(turn, tuple(holding_first(map(marked, facts.get(key, ())))))
+            for key, turn in turns
         ),
-        turn_count=len(facts),
+        turn_count=len(ordered),
         fact_count=len(stated),
     )
 
 
+def _naming(index: "PersistentIndex", entity: Entity) -> set[int]:
+    """Return the turns of its group whose texts name the entity, by any of its names."""
+    names = {entity.name, *entity.aliases} if _SAID.isdisjoint(entity.labels) else set[str]()
+    file = entity.name.rpartition("/")[2]
+    if "File" in entity.labels and len(index.lookup().files_ending_with(file)) == 1:
+        names.add(file)
+    keys = index.select(Selection(groups=(entity.group_id,)))
+    found = set[int]()
+    for name in sorted(names):
+        terms = dict.fromkeys(Tokenizer().count(name), 1.0)
+        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+        shares = index.term_shares(Field.TEXT, terms, keys, limit=_MAX_NAMING) if terms else {}
+        texts = index.texts([*shares]).items()
+        found.update(key for key, text in texts if pattern.search(text))
+    return found
+
+
 def holding_turns_first(turns: Iterable[TurnFacts]) -> list[TurnFacts]:
-    """Return the turns newest first; those of whose facts none holds any more are last."""
+    """Return the turns newest first; those of whose facts none holds any more are last.
+
+    Before these stand the turns without a fact.
+    """
     newest = reversed(list(turns))
-    return sorted(newest, key=lambda one: all(fact.invalid_at for fact in one.facts))
+
+    def place(one: TurnFacts) -> int:
+        is_over = all(fact.invalid_at for fact in one.facts)
+        return 1 if not one.facts else 2 * is_over
+
+    return sorted(newest, key=place)
 
 
 def by_validity(fact: Fact) -> tuple[datetime, str]:

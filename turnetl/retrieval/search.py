@@ -499,7 +499,7 @@ _CHOICE = re.compile(
     r"(?P<what>[^,;:(…]{8,})",
     re.IGNORECASE,
 )
-_LONGEST = 70
+_LONGEST = 54
 _UNSAFE = set('"`$\\!…\n')
 """Characters that a shell interprets between double quotes, and the mark of a cut name."""
 _SAMPLED_TURNS, _TRIED = 60, 5

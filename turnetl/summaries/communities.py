@@ -26,11 +26,11 @@ from turnetl.base.batched import grouped
 from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.base.relations import DECISIONS, DEPENDS_ON, EDITS
+from turnetl.base.relations import DECISIONS
 from turnetl.base.text import listed, one_line, plural
 from turnetl.episode_text.intents import fit
 from turnetl.episode_text.retelling import importance, is_slip, is_told, once
-from turnetl.summaries.rule_summary import with_facts
+from turnetl.summaries.rule_summary import story
 
 _SCALE = 1_000_000
 """Weights are integers, so that sums do not depend on their order."""
@@ -94,7 +94,7 @@ Cluster = tuple[str, ...]
 _LIBRARY = "graspologic_native"
 _SEED = 1
 _ITERATIONS = 2
-_MIN_MEMBERS = 2
+_MIN_MEMBERS, _THEME_FACTS, _THEME_TURNS = 2, 3, 2
 _OUT_OF_TIME = (
     "the time was up before the communities were found, and none was changed: give `--max-seconds` "
     "more, or use `leiden`"
@@ -277,15 +277,9 @@ def plan_communities(
         everything: write the communities again whose members did not change.
     """
     network = entity_network(entities, facts)
-    stated = {frozenset((one.source, one.target)) for one in facts if _is_statement(one)}
-    found = [
-        cluster
-        for cluster in clusters(
-            network, algorithm, resolution=resolution, is_out_of_time=is_out_of_time
-        )
-        # That one file imports or changes one thing is no more than its fact says.
-        if len(cluster) > _MIN_MEMBERS or frozenset(cluster) in stated
-    ]
+    found = with_theme(
+        clusters(network, algorithm, resolution=resolution, is_out_of_time=is_out_of_time), facts
+    )
     members = {community.uuid: frozenset(community.members) for community in existing}
     changes = community_changes(group, {} if everything else members, found)
     # A community that is written again is replaced, not removed.
@@ -298,8 +292,27 @@ def plan_communities(
     )
 
 
-def _is_statement(fact: Fact) -> bool:
-    return fact.invalid_at is None and fact.relation not in EDITS | {DEPENDS_ON} and is_told(fact)
+def with_theme(found: Sequence[Cluster], facts: Iterable[Fact]) -> list[Cluster]:
+    """Return the clusters of which several facts of several turns tell.
+
+    That one file changes one thing, or a decision and its subject, is no more than its fact says.
+    """
+    community_of = {uuid: place for place, members in enumerate(found) for uuid in members}
+    texts: list[set[str]] = [set() for _ in found]
+    turns: list[set[str]] = [set() for _ in found]
+    for fact in facts:
+        place = community_of.get(fact.source)
+        is_inside = place is not None and place == community_of.get(fact.target)
+        if place is not None and is_inside and fact.invalid_at is None and is_told(fact):
+            texts[place].add(fact.text)
+            turns[place].update(fact.turns)
+    return [
+        cluster
+        for cluster, told, of_turns in zip(found, texts, turns, strict=True)
+        if len(cluster) > _MIN_MEMBERS
+        and len(told) >= _THEME_FACTS
+        and len(of_turns) >= _THEME_TURNS
+    ]
 
 
 def _inputs(
@@ -387,7 +400,7 @@ def community_changes(
 
 _LISTED = 4
 """Members of a kind that a summary names."""
-_MAX_NAME_CHARS = 60
+_MAX_NAME_CHARS, _MAX_ABOUT_CHARS = 60, 80
 """Of a member: that of a decision is a sentence."""
 _SAID = frozenset({"decision", "preference"})
 """Kinds of members whose names are sentences."""
@@ -408,13 +421,14 @@ class RuleCommunityWriter(CommunityWriter):
 def rule_text(community: CommunityInput) -> CommunityText:
     """Return a name and a summary of at most `rule_summary.MAX_CHARS` characters.
 
-    The name is that of the member that is most closely connected with the others, and what it is
-    about: the title of a pull request, commit or plan, or other members, or a decision.
+    The name is the title of the latest pull request, commit or plan, with the member that is most
+    closely connected with the others; without one that member, with a decision or other members.
+    The summary tells what was decided, built and fixed, what is open, and which the members are.
     """
     kinds = grouped((_kind(member), _name(member)) for member in community.members)
     parts = (_listed(kind, list(dict.fromkeys(names))) for kind, names in kinds.items())
-    heading = f"{plural(len(community.members), 'entity', 'entities')}: {'; '.join(parts)}."
-    return CommunityText(_title(community), with_facts(heading, community.facts))
+    members = f"{plural(len(community.members), 'entity', 'entities')}: {'; '.join(parts)}."
+    return CommunityText(_title(community), story(community.facts, after=members))
 
 
 def _title(community: CommunityInput) -> str:
@@ -422,11 +436,12 @@ def _title(community: CommunityInput) -> str:
     named = list(dict.fromkeys(map(_name, things or community.members)))
     facts = sorted(community.facts, key=lambda fact: (fact.valid_at or fact.created_at, fact.uuid))
     titles = (_TITLE.match(" ".join(fact.text.split())) for fact in reversed(facts))
-    about = next((fit(found[1], _MAX_NAME_CHARS) for found in titles if found), "")
-    if not about:
-        decided = (one for one in reversed(facts) if one.relation in DECISIONS)
-        said = (text for _, text in once(sorted(decided, key=importance)))
-        about = fit(next(said, ""), _MAX_NAME_CHARS)
+    about = next((fit(found[1], _MAX_ABOUT_CHARS) for found in titles if found), "")
+    if about:
+        return f"{about} ({named[0]})"
+    decided = (one for one in reversed(facts) if one.relation in DECISIONS)
+    said = (text for _, text in once(sorted(decided, key=importance)))
+    about = fit(next(said, ""), _MAX_ABOUT_CHARS)
     about = about or ", ".join(named[1:3])
     return f"{named[0]}: {about}" if about else named[0]
 

@@ -21,10 +21,10 @@ from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.episode_text.intents import fit, intent
 from turnetl.episode_text.outcomes import outcome
 from turnetl.episode_text.retelling import adds, once, without_question
-from turnetl.summaries.rule_summary import with_facts
+from turnetl.summaries.rule_summary import story
 
 _QUESTION_CHARS = 200
-STATED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
+STATED = DECISIONS | EDITS | {FAILED_WITH, FIXED_BY, COMMITTED}
 """Relations of the facts that a summary of a session states, each in a line."""
 _LATER, _LATER_CHARS, _LATER_WORDS = 3, 90, 4
 """Intents after the first one, each cut: those of turns that changed something come first."""
@@ -93,20 +93,31 @@ def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
     changing = {turn for fact in held if fact.relation in CHANGES for turn in fact.turns}
     stated = [fact for fact in held if fact.relation in STATED]
     told = [text for _, text in once(stated)]
-    lines = [f"{label}: {text}" for label, text in _told(turns, changing, told) if text]
     files = _changed([fact for fact in held if fact.relation in EDITS])
-    lines += [f"Changed: {files}"] if files else []
+    ends = (("Changed", files), *_ended(turns, changing))
+    before, after = (
+        "\n".join(f"{label}: {text}" for label, text in lines if text)
+        for lines in (_asked(turns, changing, told), ends)
+    )
     date = turns[0].started_at.date().isoformat()
-    return with_facts("\n".join(lines), stated, known_date=date)
+    return story(stated, before=before, after=after, known_date=date)
 
 
-def _told(
+def _ended(turns: Sequence[SagaTurn], changing: Collection[TurnId]) -> Iterator[tuple[str, str]]:
+    """Yield what came of it and what is left open, with labels."""
+    told = [turn for turn in turns if turn.outcome]
+    did = [turn for turn in told if turn.turn_id in changing][-1:]
+    for turn in did if did != told[-1:] else ():
+        yield "Done", without_question(turn.outcome)
+    yield "Outcome", without_question(told[-1].outcome) if told else ""
+    yield "Open question", turns[-1].question
+
+
+def _asked(
     turns: Sequence[SagaTurn], changing: Collection[TurnId], stated: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what the turns say themselves and facts do not state, with labels."""
+    """Yield what was asked and facts do not state, with labels."""
     asked = next((turn for turn in turns if turn.intent), turns[0])
-    ended = next((turn for turn in reversed(turns) if turn.outcome), asked)
-    did = next((one for one in reversed(turns) if one.turn_id in changing and one.outcome), ended)
     yield f"Asked, {turns[0].started_at.date().isoformat()}", asked.intent
     known = (*stated, asked.intent)
     later = [
@@ -119,10 +130,6 @@ def _told(
     chosen = sorted(later, key=lambda turn: turn.turn_id not in changing)[:_LATER]
     for turn in sorted(chosen, key=_ORDER):
         yield "Then", fit(_CONTEXT.sub("", turn.intent), _LATER_CHARS)
-    if did is not ended:
-        yield "Done", without_question(did.outcome)
-    yield "Outcome", without_question(ended.outcome)
-    yield "Open question", turns[-1].question
 
 
 def _changed(edits: Iterable[Fact]) -> str:

@@ -22,7 +22,7 @@ from turnetl.base.relations import (
     REPORTED,
     SUPERSEDES,
 )
-from turnetl.episode_text.retelling import once, replaced
+from turnetl.episode_text.retelling import importance, once, replaced
 from turnetl.summaries.port import Summarised, SummaryInput
 
 MAX_CHARS = 1_000
@@ -48,12 +48,15 @@ _SECTIONS = (
 )
 _OTHER = _Section("", frozenset(), 3)
 """All other relations, also those of a user's own ontology."""
+STORY = tuple(_SECTIONS[place] for place in (1, 3, 2, 0, 4))
+"""The sections in the order in which a session or a theme is told: decided, built, fixed, open."""
 _LABELS = {
     REPORTED: "Reported",
     CAUSED_BY: "Cause",
     PREFERS: "Preference",
     REJECTED: "Rejected",
     SUPERSEDES: "Replaced",
+    DEPENDS_ON: "Dependency",
 }
 """By relation: the label of a fact, if it is not that of its section."""
 
@@ -67,14 +70,33 @@ def rule_summary(entity: Entity, facts: Iterable[Fact]) -> str:
     return with_facts(heading(entity), active) if with_facts("", active) else ""
 
 
-def with_facts(title: str, facts: Iterable[Fact], *, known_date: str = "") -> str:
+def with_facts(title: str, facts: Iterable[Fact]) -> str:
     """Return a title with the facts that a reader asks for first, a line each.
+
+    All of it has at most MAX_CHARS characters.
+    """
+    return _fitting([title] if title else [], _lines(_latest_first(facts), _SECTIONS, ""))
+
+
+def story(facts: Iterable[Fact], *, before: str = "", after: str = "", known_date: str = "") -> str:
+    """Return the facts in the order of `STORY`, between two texts, a line each.
 
     All of it has at most MAX_CHARS characters. `known_date`, in ISO format, is not repeated.
     """
-    lines, chars = [title] if title else [], len(title)
-    for line in _lines(_latest_first(facts), known_date):
-        if chars + len(line) + 1 <= MAX_CHARS:
+    ends = [text for text in (before, after) if text]
+    room = MAX_CHARS - sum(len(text) + 1 for text in ends)
+    # Of decisions, the choices of the user come first.
+    ordered = sorted(
+        _latest_first(facts), key=lambda one: importance(one) if one.relation in DECISIONS else 0
+    )
+    told = _fitting([], _lines(ordered, STORY, known_date), room)
+    return "\n".join(filter(None, (before, told, after)))[:MAX_CHARS]
+
+
+def _fitting(lines: list[str], more: Iterable[str], room: int = MAX_CHARS) -> str:
+    chars = sum(map(len, lines))
+    for line in more:
+        if chars + len(line) + 1 <= room:
             lines.append(line)
             chars += len(line) + 1
     return "\n".join(lines)
@@ -84,13 +106,13 @@ def _latest_first(facts: Iterable[Fact]) -> list[Fact]:
     return sorted((fact for fact in facts if fact.invalid_at is None), key=_age, reverse=True)
 
 
-def _lines(active: Sequence[Fact], known_date: str) -> Iterator[str]:
+def _lines(active: Sequence[Fact], sections: Sequence[_Section], known_date: str) -> Iterator[str]:
     known = frozenset[str]().union(*(section.relations for section in _SECTIONS))
     older, shown = replaced(active), list[str]()
     # What a decision replaced stands beside it.
     decided = {fact.source for fact in active if fact.relation == DECIDED}
     active = [one for one in active if one.relation != SUPERSEDES or one.source not in decided]
-    for section in (*_SECTIONS, _OTHER):
+    for section in (*sections, _OTHER):
         facts = (
             fact
             for fact in active
@@ -103,7 +125,8 @@ def _lines(active: Sequence[Fact], known_date: str) -> Iterator[str]:
             at = _date(fact)
             before = ", ".join(filter(None, (label, "" if at == known_date else at)))
             was = older.get(fact.source) if fact.relation == DECIDED else None
-            after = f" (replaces “{was}”)" if was else ""
+            after = " (agent)" if fact.text.startswith("The agent") else ""
+            after += f" (replaces “{was}”)" if was else ""
             yield f"{before}: {text}{after}".removeprefix(": ")
 
 

@@ -1,10 +1,10 @@
 """The filter: what it kept and marked. Its noise rules, and what one of them matches."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from turnetl.base.text import plural
 from turnetl.episodes.filter_report import FilteredGroup, FilterReport, KeptTurns, MarkedTurns
-from turnetl.episodes.rule_examples import RuleCounts, RuleExample, RuleExplanation
 from turnetl.noise import NoiseRule, RulesReport
 from turnetl.views.nodes import (
     Column,
@@ -20,6 +20,9 @@ from turnetl.views.nodes import (
     unwrapped,
 )
 from turnetl.views.parse import removed_files
+
+if TYPE_CHECKING:  # importing these takes a moment, which an unchanged backfill must not spend
+    from turnetl.episodes.rule_examples import RuleCounts, RuleExample, RuleExplanation
 
 _COLUMNS = (
     Column("group\n  rule"),
@@ -93,7 +96,7 @@ def rules_view(report: RulesReport) -> View:
     return [Table(columns, rows, Frame.HEAD), hint]
 
 
-def rule_view(explanation: RuleExplanation) -> View:
+def rule_view(explanation: "RuleExplanation") -> View:
     rule = explanation.rule
     head = f"{_title(rule)}: {_state(explanation)}\n{rule.description}"
     if not explanation.turns:
@@ -106,7 +109,7 @@ def _title(rule: NoiseRule) -> str:
     return f"{rule.name} (your own)" if rule.is_own else f"{rule.name}, version {rule.version}"
 
 
-def _state(explanation: RuleExplanation) -> str:
+def _state(explanation: "RuleExplanation") -> str:
     if explanation.active:
         return "active; it marks these turns"
     if explanation.rule.enabled_by_default:
@@ -114,13 +117,13 @@ def _state(explanation: RuleExplanation) -> str:
     return f"inactive; with --enable-rule {explanation.rule.name} it would mark these turns"
 
 
-def _no_match(explanation: RuleExplanation) -> str:
+def _no_match(explanation: "RuleExplanation") -> str:
     if not explanation.groups:
         return "no turns yet: run `turnetl parse ARCHIVES`"
     return f"it matches nothing in {plural(len(explanation.groups), 'group')}"
 
 
-def _group_table(explanation: RuleExplanation) -> Table:
+def _group_table(explanation: "RuleExplanation") -> Table:
     groups = [group for group in explanation.groups if group.turns]
     rows: list[tuple[str, ...]] = [(group.group, *_rule_cells(group)) for group in groups]
     if len(groups) > 1:
@@ -129,11 +132,11 @@ def _group_table(explanation: RuleExplanation) -> Table:
     return Table(columns, rows, Frame.HEAD)
 
 
-def _rule_cells(counts: RuleCounts | RuleExplanation) -> tuple[str, ...]:
+def _rule_cells(counts: "RuleCounts | RuleExplanation") -> tuple[str, ...]:
     return counted((counts.turns, counts.attributed, counts.chars))
 
 
-def _example(example: RuleExample) -> Iterator[Node]:
+def _example(example: "RuleExample") -> Iterator[Node]:
     started = example.started_at
     time = f"{started:%Y-%m-%d %H:%M}" if started is not None else "no time"
     yield f"{time}  {example.group}  session {example.session_id}"

@@ -24,7 +24,6 @@ from turnetl.views.nodes import (
     tally,
     unwrapped,
 )
-from turnetl.views.turns import group_notes
 
 _LISTED = 3
 """Quarantined turns of a group that a message lists; --json has all."""
@@ -75,6 +74,8 @@ def view(report: StatusReport, *, is_verbose: bool = False) -> View:
         rows = [row for group in report.groups for row in _rows(group)]
         return [Table(_COLUMNS, rows, Frame.HEAD, padding=1), *below, Caption(_summary(report))]
     groups = report.groups
+    from turnetl.views.turns import group_notes  # noqa: PLC0415 - imports the search
+
     notes = (*_reasons(groups), *group_notes(group.group for group in groups), *_contents(groups))
     return [_glance(groups), *notes, *_also(groups), *below, Caption(_summary(report))]
 

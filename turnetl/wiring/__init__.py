@@ -53,9 +53,8 @@ if TYPE_CHECKING:
         lake,
         lake_in,
         machine_name,
-        templates,
-        thesaurus,
         this_machine,
     )
+    from turnetl.wiring.template_files import templates, thesaurus
 
 __getattr__ = lazy_exports(__name__)

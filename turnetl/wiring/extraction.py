@@ -11,7 +11,7 @@ from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_SUFFIX, PromptConfigs, prompt_warning
 from turnetl.extraction.structural import structural_recipe
 from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent
-from turnetl.wiring.tables import templates
+from turnetl.wiring.template_files import templates
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.llm import LlmExtractor

@@ -17,7 +17,8 @@ from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor
 from turnetl.redact.port import is_plain
 from turnetl.settings import Settings
-from turnetl.wiring.tables import lake, templates
+from turnetl.wiring.tables import lake
+from turnetl.wiring.template_files import templates
 
 
 def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:

@@ -1,22 +1,16 @@
-"""What a run reads on this machine or in an object store: lake, archives and template files."""
+"""The lake of the settings, the files of archives, and the machine that has them."""
 
 import os
 import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from turnetl.agent_sources import AgentMachine, windows_homes
-from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import cache_folder
-from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.lake import Lake
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles, RoutedArchives
-from turnetl.settings import Settings, trusted_project
-
-if TYPE_CHECKING:
-    from turnetl.retrieval.query import Thesaurus
+from turnetl.settings import Settings
 
 _PREFIXES = {"s3": "AWS", "gs": "GOOGLE", "az": "AZURE"}
 """Of the environment variables of each provider."""
@@ -66,34 +60,3 @@ def _allows_http(scheme: str) -> bool:
 
 def _environment() -> Mapping[str, str]:
     return os.environ  # noqa: TID251 - that of the provider's own chain, and of other agents
-
-
-THESAURUS = "thesaurus.txt"
-
-
-def templates() -> TemplateResolver:
-    """Return the resolver of templates: those of the project if it is trusted, the user's, ours."""
-    home, project = Path.home(), trusted_project()
-    # In the home folder, the templates are the user's own and are not among what was trusted.
-    if project is None or project.folder == home.resolve():
-        return TemplateResolver(search_folders(None, home))
-    contents = {project.folder / name: content for name, content in project.contents.items()}
-    return TemplateResolver(search_folders(project.folder, home), contents)
-
-
-def thesaurus() -> "Thesaurus":
-    """Return the words that stand for each other in a search: the user's, or the built-in ones.
-
-    Raises:
-        BadUsage: the file cannot be read, or a line is not valid.
-    """
-    from turnetl.retrieval.query import Thesaurus, parse_thesaurus
-
-    resolver = templates()
-    path = resolver.find(THESAURUS)
-    if path is None:
-        return Thesaurus()
-    text, problem = resolver.read_text(path)
-    if text is None:
-        raise BadUsage(f"thesaurus `{path}` {problem}")
-    return parse_thesaurus(text, str(path))

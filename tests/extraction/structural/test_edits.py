@@ -95,12 +95,57 @@ async def test_what_is_restored_in_the_turn_was_not_changed(shop: ShopGroup) -> 
     assert shop.texts("ADDED") == ["`src/tax.py`: `Tax` was added"]
 
 
-async def test_that_a_file_was_changed_is_said_only_if_nothing_tells_more(shop: ShopGroup) -> None:
+async def test_an_edit_of_unknown_content_is_no_fact_but_its_file_is_known(shop: ShopGroup) -> None:
     silent = tool("Edit", "/home/dev/shop/src/prices.csv")
-    await shop.ingest("a", tool_calls=(silent,))
-    assert shop.texts("CHANGED") == ["`src/prices.csv` was changed"]
+    await shop.ingest("a", user_text="Raise all prices", tool_calls=(silent,))
+    assert shop.texts("CHANGED") == []
+    [file] = [one for one in shop.group.entities if one.name == "src/prices.csv"]
+    assert file.summary == "File: first named 2026-03-02."
     await shop.ingest("b", tool_calls=(silent, edit("~total · x = 1 ⇒ x = 2")))
-    assert len(shop.texts("CHANGED")) == 2
+    assert len(shop.texts("CHANGED")) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        edit("~total · x = 1  # old ⇒ x = 1  # new"),
+        edit("~total · if  x: ⇒ if x:"),
+        edit("~total · const price = load(); ⇒ const found = load();"),
+        edit("~total · say('the price is recieved late') ⇒ say('the price is received late')"),
+        edit(
+            '~dependencies.left-pad · "left-pad": "1.2.3", ⇒ "left-pad": "1.3.0",',
+            path="package.json",
+        ),
+        edit("~total · x = 1 ⇒ x = 2", path="tests/fixtures/cart.py"),
+        edit("~total · x = 1 ⇒ x = 2", path="src/orders_pb2.py"),
+        edit("~total · x = 1 ⇒ x = 2", path="scratch/try.py"),
+        edit("~Fees · the fee is aded later ⇒ the fee is added later", path="docs/prices.md"),
+        tool("Write", "notes.txt :: + hello there"),
+        replace(
+            edit("~total · x = 1 ⇒ x = 2"),
+            result="The user doesn't want to proceed with this tool use.",
+        ),
+    ],
+    ids=lambda call: call.input[:60] if isinstance(call, ToolCall) else str(call),
+)
+async def test_a_slight_or_rejected_edit_is_no_fact(call: ToolCall, shop: ShopGroup) -> None:
+    await shop.ingest(tool_calls=(call,))
+    assert [fact.text for fact in shop.group.facts] == []
+
+
+async def test_what_a_lint_mark_or_a_kept_value_changes_is_told(shop: ShopGroup) -> None:
+    lines = {
+        "load": "~load · x = open(p) ⇒ x = open(p)  # noqa: PTH123",
+        "total": "~total · s, _ := read() ⇒ s, err := read()",
+    }
+    await shop.ingest(tool_calls=tuple(edit(line) for line in lines.values()))
+    assert len(shop.texts("CHANGED")) == len(lines)
+
+
+async def test_a_major_version_of_a_package_is_told_with_both_values(shop: ShopGroup) -> None:
+    line = '~dependencies.react · "react": "^18.2.0", ⇒ "react": "^19.0.1",'
+    await shop.ingest(tool_calls=(edit(line, path="package.json"),))
+    assert shop.texts("DEPENDS_ON") == ["`package.json`: `react` went from `18.2.0` to `19.0.1`"]
 
 
 async def test_a_removal_and_a_new_value_end_what_no_longer_holds(shop: ShopGroup) -> None:
@@ -213,9 +258,23 @@ async def test_a_new_file_is_one_fact_with_what_it_holds(shop: ShopGroup) -> Non
 async def test_a_document_is_one_fact_about_its_sections(shop: ShopGroup) -> None:
     call = edit("+Fees", "-Old prices", "~Taxes", path="docs/prices.md")
     await shop.ingest(tool_calls=(call,))
-    assert shop.texts("CHANGED") == [
-        "`docs/prices.md`: “Fees” was added; “Old prices” was removed; “Taxes” was changed"
-    ]
+    assert shop.texts("CHANGED") == ["`docs/prices.md`: “Fees” was added; “Old prices” was removed"]
+
+
+async def test_a_document_tells_what_its_sections_say_now(subtests: pytest.Subtests) -> None:
+    cases = {
+        ("+Fees · Every order has a fee",): "“Fees” was added: Every order has a fee",
+        (
+            "~Taxes ·  ⇒ - **Taxes** are part of each price",
+            "~Taxes ·  ⇒ x = rate(price, tax, day)",
+        ): ("“Taxes” now says “Taxes are part of each price”"),
+        ("~Taxes · Limit is 3 ⇒ Limit is 5",): "in “Taxes”, `Limit is 3` became `Limit is 5`",
+    }
+    for changes, text in cases.items():
+        with subtests.test(text):
+            group = ShopGroup()
+            await group.ingest(tool_calls=(edit(*changes, path="docs/prices.md"),))
+            assert group.texts("CHANGED") == [f"`docs/prices.md`: {text}"]
 
 
 async def test_each_edited_file_has_a_fact_and_a_generated_one_has_none(shop: ShopGroup) -> None:
@@ -284,6 +343,49 @@ async def test_a_commit_names_its_files_and_its_ticket(shop: ShopGroup) -> None:
     targets = {shop.name_of(fact.target) for fact in shop.facts("COMMITTED")}
     assert targets == {"SHOP-7", "src/cart.py"}
     assert shop.names("Commit") == ["1a2b3c4"]
+
+
+@pytest.mark.parametrize(
+    ("command", "printed", "held"),
+    [
+        ("git commit --amend --no-edit", "[main 9f8e7d6] Add tax", {"9f8e7d6"}),
+        ("git commit --amend -m 'Add all taxes'", "[main 9f8e7d6] Add all taxes", {"9f8e7d6"}),
+        ("git reset --soft HEAD~1", "", set[str]()),
+        ("git reset HEAD^", "", set[str]()),
+        ("git commit -m 'Add fees'", "[main 9f8e7d6] Add fees", {"1a2b3c4", "9f8e7d6"}),
+    ],
+)
+@pytest.mark.parametrize("in_one_turn", [False, True])
+async def test_a_commit_that_is_amended_or_reset_no_longer_holds(
+    command: str, printed: str, held: set[str], in_one_turn: bool, shop: ShopGroup
+) -> None:
+    first = tool("Bash", "git commit -am 'Add tax'", "[main 1a2b3c4] Add tax")
+    second, at = tool("Bash", command, printed), START + timedelta(hours=1)
+    calls = (edit("~total · +tax"), first)
+    if in_one_turn:
+        await shop.ingest("a", tool_calls=(*calls, edit("~total · +fee"), second))
+    else:
+        await shop.ingest("a", tool_calls=calls)
+        again = (edit("~total · +fee"), replace(second, ended_at=at))
+        await shop.ingest("b", started_at=at, tool_calls=again)
+    facts = [fact for fact in shop.facts("COMMITTED") if not fact.invalid_at]
+    assert {shop.name_of(fact.source) for fact in facts} == held
+
+
+async def test_an_edit_of_several_lines_that_is_taken_back_no_longer_holds(
+    shop: ShopGroup,
+) -> None:
+    at = START + timedelta(hours=1)
+    await shop.ingest("a", tool_calls=(edit("~total · x = 1 ⇒ x = 2", "~total · y = 1 ⇒ y = 2"),))
+    back = later(edit("~total · y = 2 ⇒ y = 1", "~total · x = 2 ⇒ x = 1"), minutes=60)
+    await shop.ingest("b", started_at=at, tool_calls=(back,))
+    assert [fact.invalid_at for fact in shop.facts("CHANGED")] == [at, None]
+
+
+async def test_a_commit_without_a_message_that_says_something_is_no_fact(shop: ShopGroup) -> None:
+    calls = (edit("~total · +tax"), tool("Bash", "git commit -am wip", "[main 1a2b3c4] wip"))
+    await shop.ingest(tool_calls=calls)
+    assert shop.texts("COMMITTED") == []
 
 
 async def test_a_pull_request_names_its_branch(shop: ShopGroup) -> None:

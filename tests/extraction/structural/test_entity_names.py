@@ -116,23 +116,27 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
             assert len(set.union(*folded)) == len(things)
 
 
-async def test_a_new_entity_has_what_it_is_as_its_summary_but_not_its_place(
-    shop: ShopGroup,
-) -> None:
+async def test_a_named_thing_has_its_place_and_when_it_was_named(shop: ShopGroup) -> None:
     await shop.ingest(user_text="What is OrderTotal in `total.go`?", tool_calls=CALLS[4:5])
     summaries = {entity.name: entity.summary for entity in shop.group.entities}
-    assert summaries["OrderTotal"] == ""
+    assert summaries["OrderTotal"] == "Function in `src/total.go`: first named 2026-03-02."
     assert summaries["src/total.go"] == "File that declares `OrderTotal`, `TestTotal_Rounds`."
 
 
 async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None:
-    await shop.ingest("a", assistant_text="`OrderTotal` rounds down every price.")
+    await shop.ingest("a", user_text="Why does `OrderTotal` round?", assistant_text="It is a sum.")
     [before] = [one for one in shop.group.entities if one.name == "OrderTotal"]
     await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
     after = shop.group.entity(before.uuid)
-    assert before.summary == "Symbol: `OrderTotal` rounds down every price."
+    first = "first named 2026-03-02."
+    assert before.summary == f"Symbol: {first}"
     assert after is not None
-    assert after.summary == "Function in `src/total.go`: `OrderTotal` rounds down every price."
+    assert after.summary == f"Function in `src/total.go`: {first}"
+
+
+async def test_what_only_a_response_names_is_no_entity(shop: ShopGroup) -> None:
+    await shop.ingest(assistant_text="`OrderTotal` rounds down every price.")
+    assert shop.names("Symbol") == []
 
 
 def test_a_branch_is_named_after_a_ticket_but_not_after_a_kind_of_work() -> None:

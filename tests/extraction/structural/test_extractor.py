@@ -90,11 +90,11 @@ async def test_a_known_entity_gains_a_label_and_keeps_its_other_fields(shop: Sho
 
 
 async def test_another_spelling_is_the_same_entity_with_the_first_one(shop: ShopGroup) -> None:
-    await shop.ingest("a", assistant_text="`applyDiscount` rounds down every price.")
-    second = await shop.ingest("b", assistant_text="`cart.apply_discount()` has a test for zero.")
+    await shop.ingest("a", user_text="Does `applyDiscount` round down?")
+    second = await shop.ingest("b", user_text="Has `cart.apply_discount()` a test for zero?")
     [renamed] = second.entities
     assert (renamed.name, renamed.aliases) == ("applyDiscount", ("apply_discount",))
-    third = await shop.resolve("c", assistant_text="`apply_discount` has a test for one, too.")
+    third = await shop.resolve("c", user_text="Has `apply_discount` one for one, too?")
     assert third.entities == ()
     assert shop.names("Symbol") == ["applyDiscount"]
 

@@ -20,6 +20,7 @@ from turnetl.extraction.structural.findings import (
     TICKET,
     EntityKey,
     FactDraft,
+    UndoneCommit,
     UndoneEdits,
 )
 from turnetl.extraction.structural.shell_commands import ShellCommand, commands
@@ -45,37 +46,56 @@ _HASH = re.compile(r"\[[\w./()# -]{1,200} ([0-9a-f]{7,12})\] (\S[^\n]{0,150}\S)"
 _OPENED = re.compile(r"https://github\.com/([\w.-]{1,60}/[\w.-]{1,80}/pull/\d{1,7})")
 _TICKET = re.compile(r"\b[A-Z][A-Z\d]{1,9}-\d{1,6}\b|(?<![\w/])#\d{1,6}\b")
 _BACK = re.compile(r"HEAD(?:(\^+)|~(\d{1,2})?)")
-_MIN_HASH = 6
+_AMENDS = re.compile(r"^[^\n|&;]{0,400}\s--amend\b")
+_MIN_HASH, _MIN_WORDS = 6, 2
+"""Letters of a hash; words of a message that says something: not `wip`."""
 _MAX_SHELL, _MAX_FILES = 6000, 2
 
 
 def commit_facts(
     features: TurnFeatures, earlier: Iterable[Sequence[ClassifiedCall]]
-) -> Iterator[FactDraft]:
-    """Yield the facts about commits and pull requests of a turn.
+) -> list[FactDraft]:
+    """Return the facts about commits and pull requests of a turn.
 
     `earlier` has the calls of the turns of the session before it, oldest first.
 
     A commit is of the files that were added to it by name, else of those edited since the one
-    before, in this turn or in those before it.
+    before, in this turn or in those before it. One that the turn amends is told as it is then.
     """
-    written = Counter(file for calls in earlier for file in _written(features, calls))
+    found: list[FactDraft] = []
+    before, written = Counter[str](), Counter(_written(features, (c for cs in earlier for c in cs)))
     for call in features.calls:
-        if call.kind is CallKind.RUN and call.targets and not call.call.is_error:
-            shell = call.targets[0][:_MAX_SHELL]
-            for name in (_COMMIT, _OPEN):
-                start = shell.find(name)
-                if start >= 0:
-                    arguments = shell[start + len(name) - 1 :]
-                    yield from _recorded(features, call, name == _COMMIT, arguments, written)
-                    written = Counter() if name == _COMMIT else written
-        else:
+        if call.kind is not CallKind.RUN or not call.targets or not call.took_place:
             written.update(_written(features, [call]))
+            continue
+        shell = call.targets[0][:_MAX_SHELL]
+        for command in commands(shell) if "git reset" in shell else ():
+            found = _without_last(found, _commits_reset(command))
+        for name in (_COMMIT, _OPEN):
+            start = shell.find(name)
+            if start < 0:
+                continue
+            arguments = shell[start + len(name) - 1 :]
+            is_amended = name == _COMMIT and _AMENDS.search(arguments) is not None
+            files = before + written if is_amended else written
+            facts = [*_recorded(features, call, name == _COMMIT, arguments, files)]
+            found = _without_last(found, 1) if facts and is_amended else found
+            found += facts
+            if name == _COMMIT:
+                before, written = files, Counter()
+    return found
+
+
+def _without_last(facts: list[FactDraft], count: int) -> list[FactDraft]:
+    """Return the facts without those about the last commits."""
+    commits = list(dict.fromkeys(one.source for one in facts if one.source.label == COMMIT))
+    gone = commits[len(commits) - min(count, len(commits)) :]
+    return [one for one in facts if one.source not in gone]
 
 
 def _written(features: TurnFeatures, calls: Iterable[ClassifiedCall]) -> Iterator[str]:
     for call in calls:
-        if call.kind in WRITE_KINDS and not call.call.is_error:
+        if call.kind in WRITE_KINDS and call.took_place:
             yield from (file for path in call.targets if (file := features.paths.file(path)))
 
 
@@ -89,7 +109,7 @@ def _recorded(
     branch = features.turn.git_branch or ""
     found = (_HASH if is_commit else _OPENED).search(call.call.result)
     message = found.group(2) if found and is_commit else _message(arguments)
-    if not message:
+    if len(message.split()) < _MIN_WORDS:
         return
     number = found.group(1).replace("/pull/", "#") if found else message
     source = EntityKey(COMMIT if is_commit else PULL_REQUEST, number)
@@ -140,9 +160,10 @@ class _Segment:
 
 def undone_edits(
     features: TurnFeatures, earlier: Iterable[tuple[Turn, Sequence[ClassifiedCall]]]
-) -> tuple[UndoneEdits, ...]:
-    """Return what `git checkout`, `restore`, `reset` and `revert` take back of earlier turns."""
-    segments, found = [_Segment()], []
+) -> tuple[UndoneEdits | UndoneCommit, ...]:
+    """Return what `git checkout`, `restore`, `reset`, `revert` and `--amend` take back."""
+    segments = [_Segment()]
+    found: list[UndoneEdits | UndoneCommit] = []
     for turn, calls in (*earlier, (features.turn, features.calls)):
         for call in calls:
             if call.kind in WRITE_KINDS:
@@ -154,11 +175,26 @@ def undone_edits(
                     if turn is features.turn:
                         at = features.at(call)
                         found += [UndoneEdits(file, frozenset(ids), at) for file, ids in undone]
+                    gone = [*_replaced_commits(command, segments)]
+                    if turn is features.turn:
+                        found += [UndoneCommit(one.commit, features.at(call)) for one in gone]
                     if command.name == _COMMIT:
                         printed = _HASH.search(call.call.result)
-                        segments[-1].commit = printed.group(1) if printed else ""
+                        message = _message(call.targets[0][:_MAX_SHELL])
+                        segments[-1].commit = printed.group(1) if printed else message
                         segments.append(_Segment())
     return tuple(found)
+
+
+def _replaced_commits(command: ShellCommand, segments: list[_Segment]) -> Iterator[_Segment]:
+    """Yield the commits that a command amends or resets, and join their edits with later ones."""
+    is_amended = command.name == _COMMIT and "--amend" in command.words
+    count = 1 if is_amended else _commits_reset(command)
+    for _ in range(min(count, len(segments) - 1)):
+        gone = segments.pop(-2)
+        for file, turns in gone.turns.items():
+            segments[-1].turns.setdefault(file, set()).update(turns)
+        yield gone
 
 
 def _undone(
@@ -186,6 +222,11 @@ def _undone(
     ]
 
 
+def _commits_reset(command: ShellCommand) -> int:
+    words = [word for word in command.words if not word.startswith("-")][2:]
+    return _commits_back(words) if command.name == "git reset" else 0
+
+
 def _commits_back(words: Sequence[str]) -> int:
     """Return how many commits a reset takes back: `HEAD~2`, `HEAD^`."""
     found = _BACK.fullmatch(words[0]) if words else None
@@ -204,10 +245,19 @@ def _is_commit(segment: _Segment, segments: Sequence[_Segment], words: Sequence[
 
 
 def undone_facts(
-    undone: Iterable[UndoneEdits], group_id: GroupId, group: GroupView, now: datetime
+    undone: Iterable[UndoneEdits | UndoneCommit],
+    group_id: GroupId,
+    group: GroupView,
+    now: datetime,
 ) -> Iterator[Fact]:
-    """Yield the facts about edits that no longer hold, with their ends."""
+    """Yield the facts about edits and commits that no longer hold, with their ends."""
     for one in undone:
+        if isinstance(one, UndoneCommit):
+            commit = ids.entity_id(group_id, COMMIT, ids.folded_name(COMMIT, one.name))
+            for fact in group.valid_facts(commit, COMMITTED):
+                if one.at is None or fact.valid_at is None or fact.valid_at < one.at:
+                    yield replace(fact, invalid_at=one.at, expired_at=now)
+            continue
         source = ids.entity_id(group_id, FILE, ids.folded_name(FILE, one.file))
         for relation in (*sorted(EDITS), DEPENDS_ON):
             for fact in group.valid_facts(source, relation):

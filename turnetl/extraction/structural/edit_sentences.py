@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from itertools import islice
 
 from turnetl.base.edit_outline import (
@@ -45,16 +46,47 @@ _HANDLER = re.compile(
     r"^(?:\} ?)?(except|catch|rescue|finally)\b ?\(?([\w., |]{0,80}?)\)?(?: as \w+)?$"
 )
 _TEST_NAME = re.compile(r"(?:\w+\.)?(?:Test[A-Z_]|test_)")
+_TRAILING_COMMENT = re.compile(
+    r"\s(?://|#|--)(?!\s?(?:nolint|noqa|type:|pragma|eslint|ts-|fmt:|mypy:|nosec))[^\"'`]*$"
+)
+_BOUND = re.compile(r"(?:(?:const|let|var|val) )?([\w, ]{1,80}?) ?:?= ?(\S.*)")
+_MARKS = re.compile(r"^[\s>]*(?:[-*+] (?:\[[ x]\] )?|\d{1,3}[.)] )?")
+_PLAIN_WORD = re.compile(r"[(\"'“]?[A-Za-z]?[a-z]{2,20}[.,;:!?)\"'”]{0,3}")
+_PROSE_WORDS, _TYPO = 4, 0.75
+_DOES = re.compile(r"(`.{1,200}?` (?:now|no longer) (?:checks|calls|handles|returns) )`")
 _VERBS = {"return": "returns", "raise": "raises", "throw": "throws"}
 
 
 def is_trivial(detail: str) -> bool:
-    """Whether only comments changed."""
+    """Whether only comments, layout, a typo or the name of a local variable changed."""
     before, separator, after = detail.partition(BECOMES)
     is_comment = bool(separator) and all(
         not line or _COMMENT.match(line) for line in (before, after)
     )
-    return not detail or is_comment or detail.startswith("# ")
+    is_slight = bool(before and after) and _is_slight(before, after)
+    return not detail or is_comment or is_slight or detail.startswith("# ")
+
+
+def _is_slight(before: str, after: str) -> bool:
+    sides = [_TRAILING_COMMENT.sub("", line) for line in (before, after)]
+    if len({"".join(side.split()).rstrip(",;") for side in sides}) == 1:
+        return True
+    was, now = map(_BOUND.fullmatch, sides)
+    if was is not None and now is not None and was[1] != now[1] and was[2] == now[2]:
+        # `_` takes a value that was dropped.
+        return "_" not in re.findall(r"\w+", f"{was[1]} {now[1]}")
+    return is_typo(before, after)
+
+
+def is_typo(before: str, after: str) -> bool:
+    """Whether two lines of prose differ in the spelling of one plain word."""
+    words = before.split(), after.split()
+    changed = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
+    plain = sum(_PLAIN_WORD.fullmatch(word) is not None for word in words[0])
+    if len(words[0]) != len(words[1]) or len(changed) != 1 or plain < _PROSE_WORDS:
+        return False
+    is_plain = all(map(_PLAIN_WORD.fullmatch, changed[0]))
+    return is_plain and SequenceMatcher(None, *changed[0]).ratio() >= _TYPO
 
 
 def joined(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
@@ -126,6 +158,10 @@ def sentence(name: str, details: Sequence[str]) -> str:
         return ""
     text, *others = islice(statements, _SHOWN)
     for other in others:
+        does = _DOES.match(text)
+        if does is not None and other.startswith(does[1]):
+            text += f" and {other.removeprefix(does[1])}"
+            continue
         is_same = all(one.startswith(f"`{name}` ") for one in (text, other))
         rest = other.removeprefix(f"in `{name}`, ")
         text += f", and {rest.removeprefix(f'`{name}` ')}" if is_same else f"; {rest}"
@@ -255,8 +291,16 @@ def whole_line(before: str, after: str) -> str:
     return f"`{code(after)}` was added" if after else f"`{code(before)}` was removed"
 
 
+def prose_line(line: str) -> str:
+    """Return a line of a document without its marks; empty: it is no sentence."""
+    text = _MARKS.sub("", line).replace("**", "").replace("`", "").strip()
+    plain = sum(_PLAIN_WORD.fullmatch(word) is not None for word in text.split())
+    is_prose = plain >= _PROSE_WORDS and text[:1] not in "|<{#"
+    return prose.shorten(text.rstrip(":"), _CODE) if is_prose else ""
+
+
 def code(text: str) -> str:
-    return prose.shorten(text.replace("`", "'"), _CODE)
+    return prose.shorten(text.replace("`", "'").removesuffix(" {"), _CODE)
 
 
 def listed(words: Sequence[str]) -> str:

@@ -50,9 +50,11 @@ RELATIONS = {
 }
 """What a turn may do to a file, and to what is in it. Of a text, both endpoints are the file."""
 BEFORE, AFTER = "before", "after"
-"""Attributes of a fact about one line that changed."""
+"""Attributes of a fact about a change: its lines, as far as they are known."""
 _RANK, _IMPORT_RANK = 5, 9
 _MAX_FILES, _MAX_OF_FILE, _MAX_OF_TEST, _MAX_IMPORTS, _MAX_OF_LINES = 25, 3, 2, 2, 2
+_SECTIONS = 2
+"""Of a document: those of which a fact tells what they say."""
 _FILES = 5
 """For every five files that a turn edits, each file has one fact fewer, but at least one."""
 _SHOWN_PATH, _SHOWN_NAMES = 48, 4
@@ -62,10 +64,17 @@ _SETTINGS_FILE = re.compile(
 _TEXT_FILE = re.compile(r"\.(?:mdx?|markdown|rst|adoc|txt)$", re.IGNORECASE)
 _TEST_NAME = re.compile(r"^(?:Test[A-Z_]|test_)|\s")
 TEST_FILE = re.compile(r"(?:^|[/._-])(?:tests?|specs?|__tests__)(?:[/._-]|$)|_test\.\w+$")
-_NOT_CHANGED_BY_HAND = re.compile(
-    r"(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum|[\w.-]*\.lock)$"
-    r"|\.(?:min\.\w+|snap|map|png|jpe?g|gif|ico|pdf|zip|gz|woff2?|svg)$"
+_UNTOLD = re.compile(
+    r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go(?:\.work)?\.sum"
+    r"|[\w.-]*\.lock(?:file|b)?)$"
+    r"|\.(?:min\.\w+|snap|map|png|jpe?g|gif|ico|pdf|zip|gz|woff2?|svg|log|tmp|bak|orig)$"
+    r"|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart|[._]generated\.\w+|\.gen\.\w+|_gen\.go)$"
+    r"|(?:^|/)(?:node_modules|__pycache__|\.venv|site-packages|\.next)/"
+    r"|(?:^|/)(?:fixtures?|__fixtures__|testdata|test[_-]data|__snapshots__|cassettes|goldens?)/"
+    r"|^(?:/|~|\.\./)|(?:^|/)(?:te?mp|scratch(?:pad)?)/",
+    re.IGNORECASE,
 )
+"""Files of which no fact is told: locked, generated, binary, test data, and those elsewhere."""
 _DEPENDENCIES = re.compile(
     r"(?:^|\.)(?:(?:dev|peer|build|optional)?-?[dD]ependencies)\.(@?[\w./-]+)$"
 )
@@ -85,8 +94,8 @@ _VAGUE = re.compile(
 )
 _VERSION_NAME = re.compile(r"(?:\w+\.)*_{0,2}version_{0,2}", re.IGNORECASE)
 _COMMENT = re.compile(r"^(?://|#|--|\*|/\*|\"\"\")")
-_NO_CONTENT = re.compile(r"was changed(?: \(|$)|“[^”]{0,300}(?:…|: 1\.? [^”]{0,300})”$")
-"""A sentence without what changed, or with code or a comment that is cut."""
+_CUT = re.compile(r"“[^”]{0,300}(?:…|: 1\.? [^”]{0,300})”$")
+"""A sentence with code or a comment that is cut."""
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|coverage)(?:/|$)")
 _SHORT_LINE, _SHOWN_SUMMARY, _MANY, _MIN_SENTENCE, _MAX_SENTENCE = 100, 160, 3, 25, 240
 
@@ -137,8 +146,8 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         most = _MAX_OF_TEST if is_minor else _MAX_OF_FILE
         facts += told[: max(1, most - len(files) // _FILES)]
         vague += [] if told else _vague_facts(features, edits)
-    # That a file was changed is said only if nothing tells more of the turn.
-    facts += [one for one in vague if not (facts and _NO_CONTENT.search(one.text))]
+    # What is cut is said only if nothing tells more of the turn.
+    facts += [one for one in vague if not (facts and _CUT.search(one.text))]
     moved = {fact.target for fact in facts if fact.relation == "ADDED"}
     yield from (one for one in facts if one.relation != "DELETED" or one.target not in moved)
     known = (*by_file, *(one.file for one in imported), *features.other_files)
@@ -184,7 +193,7 @@ def _edits(features: TurnFeatures) -> list[_Edit]:
     found: list[_Edit] = []
     committed: set[int] = set()
     for call in features.calls:
-        if call.call.is_error:
+        if not call.took_place:
             continue
         if call.kind in WRITE_KINDS:
             found += _of_call(features, call)
@@ -211,8 +220,9 @@ def _is_undone(edit: _Edit, file: str | None, change: EditedPart, committed: set
 def _of_shell(features: TurnFeatures, change: EditedPart, call: ClassifiedCall) -> Iterator[_Edit]:
     file = features.paths.file(change.path)
     moved = features.paths.file(change.detail) if change.kind == RENAMED else ""
-    if file is not None and moved is not None and not _BUILT.search(file):
-        yield _Edit(file, change._replace(detail=moved or change.detail), (call,))
+    if file is None or moved is None or _BUILT.search(file) or _UNTOLD.search(file):
+        return
+    yield _Edit(file, change._replace(detail=moved or change.detail), (call,))
 
 
 def _with_net(
@@ -255,7 +265,7 @@ def _of_call(features: TurnFeatures, call: ClassifiedCall) -> Iterator[_Edit]:
     files = {path: features.paths.file(path) for path in call.targets}
     named = {change.path for change in call.changes}
     for path, file in files.items():
-        if file is None or _NOT_CHANGED_BY_HAND.search(file):
+        if file is None or _UNTOLD.search(file):
             continue
         own = [change for change in call.changes if change.path in {"", path}]
         if not own or not named & {"", path}:
@@ -316,7 +326,7 @@ def _file_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[F
     if whole is not None and whole.change.kind != CHANGED:
         parts = [edit for edit in edits if edit.name and not _dependency(edit)]
         needed = [fact for edit in edits if edit not in parts for fact in _needed(features, edit)]
-        return [_whole_fact(features, whole, parts), *needed]
+        return [*_whole_fact(features, whole, parts), *needed]
     if _TEXT_FILE.search(file):
         return _text_facts(features, file, edits)
     said = {edit.name: _sentence(features, edit.name, edit.calls) for edit in edits if edit.name}
@@ -356,8 +366,8 @@ def _definition_fact(
     features: TurnFeatures, edit: _Edit, others: Sequence[_Edit], said: str
 ) -> Iterator[FactDraft]:
     change, file, name = edit.change, _shown(edit.file), edit.name
-    if needed := list(_needed(features, edit)):
-        yield from needed
+    if _dependency(edit):
+        yield from _needed(features, edit)
         return
     target = EntityKey(_label(edit.file, name), name)
     if change.kind == RENAMED:
@@ -407,6 +417,14 @@ def _needed(features: TurnFeatures, edit: _Edit) -> Iterator[FactDraft]:
     if not package:
         return
     target, file = EntityKey(PACKAGE, package), _shown(edit.file)
+    if edit.value is not None and all(edit.value) and edit.change.kind == CHANGED:
+        versions = [re.search(r"\d+(?:\.\d+)*", line.rpartition(":")[2]) for line in edit.value]
+        was, now = (one[0] if one else "" for one in versions)
+        if was.partition(".")[0] == now.partition(".")[0]:
+            return
+        text = f"{file}: `{package}` went from `{was}` to `{now}`"
+        yield _draft(features, edit, "DEPENDS_ON", target, text)
+        return
     line = f" (`{code(edit.value[1])}`)" if edit.value is not None and edit.value[1] else ""
     if edit.change.kind == DELETED:
         gone = EntityKey(SETTING, f"{_NEEDS}{package}")
@@ -415,15 +433,20 @@ def _needed(features: TurnFeatures, edit: _Edit) -> Iterator[FactDraft]:
         yield _draft(features, edit, "DEPENDS_ON", target, f"{file} depends on `{package}`{line}")
 
 
-def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> FactDraft:
-    """Return the fact about a file that is new, removed or moved."""
+def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> Iterator[FactDraft]:
+    """Yield the fact about a file that is new, removed or moved.
+
+    A note without a title has none.
+    """
     change, file = edit.change, _shown(edit.file)
     itself = EntityKey(FILE, edit.file)
     if change.kind == RENAMED:
         text = f"`{edit.file}` was moved to `{change.detail}`"
-        return _draft(features, edit, "RENAMED", EntityKey(FILE, change.detail), text)
+        yield _draft(features, edit, "RENAMED", EntityKey(FILE, change.detail), text)
+        return
     if change.kind == DELETED:
-        return _draft(features, edit, "DELETED", itself, f"`{edit.file}` was removed")
+        yield _draft(features, edit, "DELETED", itself, f"`{edit.file}` was removed")
+        return
     names = [part.name for part in parts if part.change.kind == ADDED]
     told = [part.change.detail for part in parts if part.name == change.detail]
     sentence = (
@@ -432,53 +455,66 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
     sentence = sentence or _sentence(features, edit.file.rpartition("/")[2], edit.calls)
     held = [name for name in names if name != change.detail][:_SHOWN_NAMES]
     is_text = bool(_TEXT_FILE.search(edit.file))
+    if is_text and not (sentence or held):
+        return
     quoted = [f"“{name}”" if is_text else f"`{name}`" for name in held]
     text = f"{file} was added" + (f": {sentence}" if sentence else "")
     holding = f" (with {listed(quoted)})" if quoted else ""
     text += holding or ("" if sentence else _first_line(edit.calls[0]))
     calls = tuple(dict.fromkeys(call for one in (edit, *parts) for call in one.calls))
     target = itself if is_text or not names else EntityKey(_label(edit.file, names[0]), names[0])
-    return _draft(features, replace(edit, calls=calls), "ADDED", target, text)
+    yield _draft(features, replace(edit, calls=calls), "ADDED", target, text)
 
 
 def _text_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[FactDraft]:
-    """Return the fact about a document: which sections were added, removed and changed."""
+    """Return the fact about a document: what its sections say now, and which are gone."""
     calls = tuple(dict.fromkeys(call for edit in edits for call in edit.calls))
-    merged = _Edit(file, EditedPart(CHANGED, ""), calls)
-    sentence = _sentence(features, file.rpartition("/")[2], calls)
-    parts = []
-    for kind, verb in ((ADDED, "added"), (DELETED, "removed"), (CHANGED, "changed")):
-        names = [f"“{edit.name}”" for edit in edits if edit.name and edit.change.kind == kind]
-        if names:
-            were = "were" if len(names) > 1 else "was"
-            parts.append(f"{listed(names[:_SHOWN_NAMES])} {were} {verb}")
-    values = [edit.value for edit in edits if edit.value is not None and any(edit.value)]
-    if len(edits) == 1 and values:
-        text = edit_sentences.value_change(edits[0].name, *values[0]) if edits[0].name else ""
-        parts = [text.replace(f"`{edits[0].name}`", f"“{edits[0].name}”")] if text else parts
-        parts = parts or [edit_sentences.whole_line(*values[0])]
-    if not parts:
+    told = {edit.name: text for edit in edits if (text := _section_says(edit))}
+    shown = [*told.values()][:_SECTIONS]
+    for kind, verb in ((ADDED, "added"), (DELETED, "removed")):
+        left = [one.name for one in edits if one.change.kind == kind and one.name]
+        names = [f"“{name}”" for name in left if told.get(name) not in shown]
+        were = "were" if len(names) > 1 else "was"
+        shown += [f"{listed(names[:_SHOWN_NAMES])} {were} {verb}"] if names else []
+    if not shown:
         return []
-    text = f"{_shown(file)}: {'; '.join(parts)}" + (f". {sentence}" if sentence else "")
+    sentence = "" if told else _sentence(features, file.rpartition("/")[2], calls)
+    text = f"{_shown(file)}: {'; '.join(shown)}" + (f". {sentence}" if sentence else "")
+    merged = _Edit(file, EditedPart(CHANGED, ""), calls)
     return [_draft(features, merged, "CHANGED", EntityKey(FILE, file), text)]
+
+
+def _section_says(edit: _Edit) -> str:
+    """Return what a section of a document says now; empty: only its name is known."""
+    section = f"“{edit.name}”" if edit.name else ""
+    if edit.change.kind == ADDED:
+        says = edit.change.detail.rstrip(":")
+        return f"{section} was added: {says}" if says else ""
+    if edit.change.kind != CHANGED:
+        return ""
+    if edit.value is not None and all(edit.value):
+        text = edit_sentences.value_change(edit.name, *edit.value)
+        return text.replace(f"`{edit.name}`", section) if edit.name else text.partition(", ")[2]
+    lines = (one.rpartition(BECOMES)[2] for one in edit.told if BECOMES in one)
+    line = next((plain for one in lines if (plain := edit_sentences.prose_line(one))), "")
+    return f"{section} now says “{line}”".strip() if line else ""
 
 
 def _vague_facts(features: TurnFeatures, edits: Sequence[_Edit]) -> Iterator[FactDraft]:
     """Yield the fact about a file of which no definition tells what changed.
 
-    There is none if it is known that only comments, layout or a version changed.
+    There is none if no line of the change is known, or only comments, layout or a version changed.
     """
     file = edits[0].file
     calls = tuple(dict.fromkeys(call for edit in edits for call in edit.calls))
     text = _sentence(features, file.rpartition("/")[2], calls)
-    is_named = any(edit.name for edit in edits)
-    if not text and not is_named:
+    if not (text or _TEXT_FILE.search(file) or any(edit.name for edit in edits)):
         lines = [one.partition(BECOMES)[::2] for edit in edits for one in edit.told]
         told = [edit_sentences.whole_line(*one) for one in lines[:_MAX_OF_LINES] if any(one)]
-        text = "; ".join(told) or f"was changed{_first_line(calls[0])}"
+        text = "; ".join(told)
     if text:
         merged = _Edit(file, EditedPart(CHANGED, ""), calls)
-        text = f"{_shown(file)}{' ' if text.startswith('was ') else ': '}{text}"
+        text = f"{_shown(file)}: {text}"
         yield _draft(features, merged, "CHANGED", EntityKey(FILE, file), text)
 
 
@@ -516,11 +552,19 @@ def _draft(
     times = [at for call in edit.calls if (at := features.at(call))]
     at = max(times, default=features.turn.started_at)
     rank = _IMPORT_RANK if edit.change.kind == IMPORTED else _RANK
-    value = edit.value if relation == RELATIONS[CHANGED] else None
-    values = dict(zip((BEFORE, AFTER), map(code, value), strict=True)) if value else {}
+    values = _lines(edit) if relation == RELATIONS[CHANGED] else {}
     source = EntityKey(FILE, edit.file)
     draft = FactDraft(rank, source, relation, target, text, at, attributes=values)
     return by_its_agent(draft, edit.calls)
+
+
+def _lines(edit: _Edit) -> Mapping[str, str]:
+    """Return the lines before and after, by which a later edit is known to take them back."""
+    pairs = [one.partition(BECOMES)[::2] for one in edit.told if BECOMES in one]
+    sides = (sorted(filter(None, side)) for side in zip(*pairs, strict=True))
+    return {
+        name: "\n".join(map(code, side)) for name, side in zip((BEFORE, AFTER), sides, strict=False)
+    }
 
 
 _ENDS: Mapping[str, tuple[str, ...]] = {

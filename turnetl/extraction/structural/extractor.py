@@ -37,6 +37,7 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
     TurnFindings,
+    UndoneEdits,
 )
 from turnetl.extraction.structural.resolutions import Resolution
 from turnetl.extraction.structural.tool_calls import classify_calls
@@ -84,9 +85,10 @@ class StructuralExtractor:
         superseded = supersession.supersede(episode, new.values(), found.names, group, now)
         invalidated = [replace(fact, expired_at=now if fact.invalid_at else None) for fact in ended]
         gone = edits.with_ends(superseded.facts, found.names, group, now)
+        undone_edits = [one for one in extracted.undone if isinstance(one, UndoneEdits)]
         undone = (
             *commits.undone_facts(extracted.undone, turn.group_id, group, now),
-            *supersession.undone_decisions(extracted.undone, turn.group_id, group, now),
+            *supersession.undone_decisions(undone_edits, turn.group_id, group, now),
         )
         facts = (*superseded.facts, *superseded.ended, *invalidated, *gone, *undone)
         users = {found.uuid(one.source) for one in drafts if one.source.label == USER}
@@ -150,10 +152,10 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
 
 
 def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
-    """Yield what the turn mentions without a fact, each with what it is or what is said of it.
+    """Yield what the turn mentions without a fact, each with what it is and when it was named.
 
-    It is what the prompt names, the ticket of the branch, opened files, and what the response
-    names. A chat has none: its names are those of examples.
+    It is what the prompt names, the ticket of the branch, edited files, and what calls show of
+    opened files and of what the response names. A chat has none: its names are those of examples.
     """
     if not features.evidence.is_work:
         return
@@ -163,11 +165,15 @@ def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
     branch = features.turn.git_branch
     if ticket := entity_names.ticket_of(branch):
         yield replace(ticket, description=f"Ticket of branch `{branch}`")
+    edited = [EntityKey(FILE, file) for file in features.edited_files]
+    # What was asked then would be found by words that are not about the thing.
+    first = f"first named {features.turn.started_at:%Y-%m-%d}"
     for key in islice(dict.fromkeys((*named, *files, *features.named)), _MAX_NAMED):
         what = features.description(key)
-        said = "" if what and key.label == FILE else features.statement_about(key.name)
-        if what or said:
-            yield replace(key, description=": ".join(filter(None, (what or key.label, said))))
+        if what.startswith("File that "):
+            yield replace(key, description=what)
+        elif what or key in named or key in edited:
+            yield replace(key, description=f"{what or key.label}: {first}")
 
 
 def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:

@@ -124,6 +124,14 @@ class UndoneEdits:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoneCommit:
+    """A commit of an earlier turn that a turn replaces by another one, or resets."""
+
+    name: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnFindings:
     """All entities and facts of one turn, limited in number, the most informative first."""
 
@@ -134,4 +142,4 @@ class TurnFindings:
     """Where paths of files start, if that may be inside the project; else empty."""
     mentioned_files: tuple[str, ...] = ()
     """Paths that no call of the turn shows."""
-    undone: tuple[UndoneEdits, ...] = ()
+    undone: tuple[UndoneEdits | UndoneCommit, ...] = ()

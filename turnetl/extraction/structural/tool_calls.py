@@ -54,7 +54,14 @@ class ClassifiedCall:
     @property
     def rejected(self) -> bool:
         """Whether the user or the tool rejected the call, so it was not executed."""
-        return self.call.is_error and bool(_REJECTION.match(self.call.result[:300]))
+        # Not every archive marks the result of an edit that was turned down as an error.
+        may_be = self.call.is_error or self.kind in WRITE_KINDS
+        return may_be and bool(_REJECTION.match(self.call.result[:300]))
+
+    @property
+    def took_place(self) -> bool:
+        """Whether the call neither failed nor was rejected."""
+        return not (self.call.is_error or self.rejected)
 
     @property
     def is_slip(self) -> bool:

@@ -51,9 +51,9 @@ class EntityPage:
     holds: tuple[LinkedFact, ...]
     """What holds now of what these turns state, without changes."""
     turns: tuple[LinkedTurn, ...]
-    """Newest first, each with what it states about the entity."""
+    """Newest first, each with what it states about the entity, which it at least names."""
     counts: str
-    """How many facts are about it, and how many turns state them."""
+    """How many facts are about it, and how many turns name it."""
     paging: Paging
 
 
@@ -88,7 +88,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
         timeline=forms.link(forms.TIMELINE, [condition, of_group]),
         holds=tuple(linked_fact(fact) for fact in stated.values() if _holds(fact)),
         turns=tuple(listed_turn(one.turn, one.facts) for one in newest),
-        counts=f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}",
+        counts=f"{plural(found.fact_count, 'fact')}, named in {plural(found.turn_count, 'turn')}",
         paging=paging(page, form, size=PAGE_SIZE, shown=len(newest), total=found.turn_count),
     )
 
