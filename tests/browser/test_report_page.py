@@ -123,8 +123,8 @@ def test_the_title_of_a_turn_leads_to_its_archive_line(samples: Path, page: Page
 
 def test_everything_that_is_folded_is_printed(samples: Path, page: Page) -> None:
     page.goto(samples.as_uri())
-    closed = page.locator("details:not([open])", has_text="bookshop: 6 weeks")
-    table = closed.locator("table")
+    closed = page.locator("details:not([open]) details", has_text="bookshop: 6 weeks")
+    table = closed.get_by_role("table", name="Weeks of bookshop", include_hidden=True)
     expect(table).to_be_hidden()
     page.emulate_media(media="print")
     assert table.bounding_box() is not None
