@@ -1,6 +1,9 @@
 """The reference of all commands, docs/commands.md."""
 
 import re
+from copy import copy
+
+from cyclopts import App
 
 from turnetl.cli import app
 
