@@ -16,7 +16,10 @@ work with them. This page is generated: `make docs`.
 
 def reference() -> str:
     """Return the page: a section for each command, below the list of all of them."""
-    page = app.generate_docs(flatten_commands=True, include_hidden=True)
+    # Cyclopts documents only subcommands of the program's own class.
+    program = copy(app)
+    program.__class__ = App
+    page = program.generate_docs(flatten_commands=True)
     commands = "# turnetl " + page.partition("\n\n# turnetl ")[2]
     # The usage repeats the heading, with what started this process.
     sections = re.sub(r"^```console\n.*\n```$", "", commands, flags=re.MULTILINE)
