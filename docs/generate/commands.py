@@ -1,9 +1,6 @@
 """The reference of all commands, docs/commands.md."""
 
 import re
-from copy import copy
-
-from cyclopts import App
 
 from turnetl.cli import app
 
@@ -16,10 +13,7 @@ work with them. This page is generated: `make docs`.
 
 def reference() -> str:
     """Return the page: a section for each command, below the list of all of them."""
-    # Cyclopts documents only subcommands of the program's own class.
-    program = copy(app)
-    program.__class__ = App
-    page = program.generate_docs(flatten_commands=True)
+    page = app.generate_docs(flatten_commands=True, include_hidden=True)
     commands = "# turnetl " + page.partition("\n\n# turnetl ")[2]
     # The usage repeats the heading, with what started this process.
     sections = re.sub(r"^```console\n.*\n```$", "", commands, flags=re.MULTILINE)

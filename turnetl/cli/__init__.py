@@ -44,7 +44,14 @@ def _version() -> str:
     return metadata.version("turnetl")
 
 
-class _Program(App):
+class _OfAnyClass(type):
+    """Cyclopts documents a command if it is of the class of its program: here all are."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, App)
+
+
+class _Program(App, metaclass=_OfAnyClass):
     """The command, whose help lists the commands for every day; with `--all` also the others."""
 
     def __call__(self, tokens: Any = None, **options: Any) -> Any:
