@@ -113,7 +113,7 @@ class PageAnswers:
 
         def read(index: PersistentIndex) -> ProjectPage:
             if len(form.groups) != 1:
-                raise BadUsage("the page of a project needs its name: follow a link to it")
+                raise BadUsage("add the name of one project to the address: `project?group=NAME`")
             (group,) = group_ids(index, form.groups)
             return project_page(index, group)
 
