@@ -149,7 +149,9 @@ STRUCTURAL = (
     GoldenCase("report --output report.html"),
     GoldenCase("export --output pages"),
     GoldenCase(f"export --format parquet --session {_EXPORT} --output tables", "parquet"),
-    GoldenCase("sql 'SELECT group_id, agent, count(*) AS turns FROM turns GROUP BY ALL ORDER BY ALL'"),
+    GoldenCase(
+        "sql 'SELECT group_id, agent, count(*) AS turns FROM turns GROUP BY ALL ORDER BY ALL'"
+    ),
     GoldenCase("sql 'SELECT nothing FROM turns'", "failed", code=2),
     GoldenCase("import tables --machine laptop --lake other --dry-run", "dry_run"),
     GoldenCase("import tables --machine laptop --lake other"),
