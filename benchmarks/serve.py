@@ -73,7 +73,8 @@ def pages(browser: httpx.Client) -> Iterator[tuple[str, Sequence[str]]]:
     yield "timeline", [f"timeline?page={chance.randint(1, 200)}" for _ in range(REQUESTS)]
     yield "turn", turns
     yield "session", [_first("session", page) for page in opened]
-    yield "entity", [_first("entity", page) for page in opened]
+    # Not every turn is about an entity beside its files.
+    yield "entity", [_first("entity", page) for page in opened if "entity?" in page]
     yield "errors", [f"fix?q={query}" for query in words]
 
 

@@ -51,7 +51,7 @@ def test_a_session_has_its_intent_decisions_problems_changes_and_outcome(folder:
     found = digest(folder, "--since", "2026-03-03", "--until", "2026-03-03")
     [session] = sessions(found)
     assert session["intent"].startswith("The checkout tests fail")
-    assert "user answered: Half up" in str([one["fact"]["text"] for one in session["decisions"]])
+    assert "chose “Half up”" in str([one["fact"]["text"] for one in session["decisions"]])
     assert "KeyError: 'price'" in str([one["fact"]["text"] for one in session["solved_problems"]])
     assert "src/bookshop/discounts.py" in session["files"]
     assert session["outcome"].startswith("Discount codes are rows of the new `discounts`")

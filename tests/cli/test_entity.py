@@ -21,7 +21,7 @@ def _session(folder: Path, name: str, answers: list[str], *, day: int = 1) -> No
             "version": "2.0.0",
             "isSidechain": False,
         }
-        asked = {"role": "user", "content": f"what holds for orders, part {number}?"}
+        asked = {"role": "user", "content": f"what holds for {answer.split()[0]}?"}
         said = {
             "role": "assistant",
             "id": f"{name}{number}",

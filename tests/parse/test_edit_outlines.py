@@ -105,11 +105,13 @@ def test_definitions_are_added_removed_renamed_and_changed(subtests: pytest.Subt
 
 
 def test_a_comment_in_a_code_block_of_a_document_is_no_heading() -> None:
-    text = "# Install\n\n```sh\n# the old way\npip install shop\n```\n"
     change = edit("# the old way\npip install shop", "# the new way\nuv add shop", "a.md", "")
-    read = call(file_path="a.md", result=text)
-    found = outline(read, RawToolCall("Edit", "x", arguments=change.arguments))
-    assert {part[1:].partition(" · ")[0] for part in found.split(" ‖ ")[1:]} == {"Install"}
+    # A mark with the name of a language ends no block.
+    for start in ("```sh\n", "```md\n```go\n"):
+        text = f"# Install\n\n{start}# the old way\npip install shop\n```\n"
+        read = call(file_path="a.md", result=text)
+        found = outline(read, RawToolCall("Edit", "x", arguments=change.arguments))
+        assert {part[1:].partition(" · ")[0] for part in found.split(" ‖ ")[1:]} == {"Install"}
 
 
 CHANGES = [

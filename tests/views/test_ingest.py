@@ -162,7 +162,7 @@ def test_status_prints_what_the_turns_of_each_group_cost() -> None:
         group("shop", usage=EXTRACT, pending_reasons={PendingReason.READY: 1}),
         group("toys", usage=UNPRICED),
     )
-    text = printed(status.view(groups))
+    text = printed(status.view(groups, is_verbose=True))
     assert "(cost: $0.0125, 1,500 tokens)" in text
     assert "(cost: unknown, 120 tokens)" in text
     assert text.count("(cost:") == 2
@@ -194,7 +194,7 @@ def test_status_breaks_no_name_and_no_number_in_80_columns() -> None:
     counts = GroupCounts(123_456, 234_567, 345_678)
     noise = {"an_own_rule_with_a_long_name": 123_456}
     groups = [group(name, turns=123_456, noise=noise, counts=counts) for name in names]
-    text = lines(status.view(state(*groups)), 80)
+    text = lines(status.view(state(*groups), is_verbose=True), 80)
     assert max(map(len, text)) <= 80
     for name in names:
         assert [line.split()[-2:] for line in text if line.split()[:1] == [name]] == [

@@ -343,7 +343,7 @@ async def test_a_file_is_found_by_its_path_in_any_checkout(visitor: Visitor) -> 
     for path in (CART, "/elsewhere/bookshop/src/bookshop/cart.py"):
         page = await visitor.page("file", path=path)
         assert f"{CART}" in page.text
-        assert re.search(r"\d+ facts in 2 turns, newest first", page.text)
+        assert re.search(r"\d+ facts, named in 2 turns, newest first", page.text)
         assert links(page)["Its turns in the timeline"].startswith("timeline?file=src")
     missing = await visitor.page("file", 404, path="src/bookshop/crt.py")
     assert "there is no file `src/bookshop/crt.py`" in missing.text

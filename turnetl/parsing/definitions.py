@@ -12,6 +12,8 @@ _LONGEST_LINE = 400
 """A longer line defines nothing: it is data, or generated."""
 _MAX_ABOVE = 3000
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_FENCE_END = re.compile(r"[ \t]*(?:```|~~~)[`~]*\s*$")
+"""With the name of a language, the mark stands in a code block."""
 _CONTINUES = re.compile(r"[ \t]*[)\]}{]")
 """Closes or opens what an earlier line began, and ends no definition."""
 _COMMENT = re.compile(r"[ \t]*(?://[/!]?|#(?![\[!])|/\*\*?|\*(?!/)|--|;;?|@[\w.]+|#\[)")
@@ -148,7 +150,7 @@ class Language:
         """
         types = _OpenTypes(owner if owner is not None and owner.is_type else None)
         for index, line in enumerate(lines):
-            if self.is_prose and _FENCE.match(line):
+            if self.is_prose and (_FENCE_END if is_code else _FENCE).match(line):
                 is_code = not is_code
             elif not is_code and (name := self.name(line)):
                 found = Definition(index, self._depth(line), name, _is_type(line, name))
@@ -170,7 +172,10 @@ class Language:
 
     def is_inside_fence(self, above: Sequence[str]) -> bool:
         """Return whether the lines of a document end in a code block."""
-        return self.is_prose and sum(map(bool, map(_FENCE.match, above))) % 2 == 1
+        is_code = False
+        for line in above if self.is_prose else ():
+            is_code ^= (_FENCE_END if is_code else _FENCE).match(line) is not None
+        return is_code
 
     def above(self, lines: Sequence[str]) -> list[Definition]:
         """Return the definitions that enclose what stands below the lines, the innermost first."""
