@@ -20,7 +20,7 @@ from turnetl.views import status as view
 def test_without_anything_read_the_next_step_is_a_backfill(tmp_path: Path) -> None:
     result = run_in_process(folder=tmp_path)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Nothing is read yet.\n")
+    assert result.stdout.startswith("Nothing has been read yet.\n")
     assert re.search(r"^  \S+ backfill  ", result.stdout, re.MULTILINE)
     assert len(result.stdout.splitlines()) <= 6
     assert not (tmp_path / ".turnetl").exists()

@@ -179,7 +179,7 @@ def test_a_missing_graph_is_an_error_until_there_is_one(shop: Path, tmp_path: Pa
     hidden = graph.rename(tmp_path / "hidden")
 
     async def work(reader: IndexReader) -> int:
-        with pytest.raises(GraphUnusable, match="run `turnetl backfill ARCHIVES`"):
+        with pytest.raises(GraphUnusable, match="run `turnetl backfill`"):
             await reader.read(turns)
         hidden.rename(graph)
         return (await reader.read(turns)).value

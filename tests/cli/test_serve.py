@@ -173,7 +173,7 @@ def test_without_a_graph_a_page_says_what_to_do_and_later_shows_it(tmp_path: Pat
         missing = browser.get("")
         assert missing.status_code == 503
         assert "there is no graph at" in missing.text
-        assert "run `turnetl backfill ARCHIVES`" in missing.text
+        assert "run `turnetl backfill`" in missing.text
         write_archive(tmp_path / "a.jsonl", conversation("Add a cart", at=SESSION_START))
         assert turnetl_process("backfill", "a.jsonl", folder=tmp_path).exit_code == 0
         assert "Add a cart" in browser.get("").text

@@ -208,7 +208,7 @@ def test_only_a_turn_has_lines_and_unredacted_is_an_option_of_raw(folder: Path) 
 def test_without_a_graph_the_message_says_how_to_make_one(tmp_path: Path) -> None:
     result = run_in_process("show", "66185fa7", folder=tmp_path)
     assert result.exit_code == 1
-    assert "run `turnetl backfill ARCHIVES`" in result.messages[0]
+    assert "run `turnetl backfill`" in result.messages[0]
 
 
 @pytest.mark.full

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import CommandResult, clean_environment, command_line, run_in_process
+from tests.cli.typed_terminal import answered
 from turnetl.agent_sources import AgentMachine
 from turnetl.install.agents import AGENTS, Agent, HookMoment
 from turnetl.install.changes import BACKUP, config_folder, server_file
@@ -239,3 +240,18 @@ def test_two_installations_lose_nothing_of_each_other(tmp_path: Path) -> None:
     assert all("was changed since its difference was shown" in error for error in refused)
     assert len(hooks) == 2 - len(refused)
     assert "turnetl" in json.loads(file.read_text())["mcpServers"]
+
+
+def test_the_lines_that_change_are_printed_whole_on_a_narrow_terminal(tmp_path: Path) -> None:
+    agent = next(agent for agent in AGENTS if agent.name == "claude-code")
+    _with_agent(agent, tmp_path)
+    output, _ = answered(
+        "install", agent.name, "--hooks", "--dry-run", folder=tmp_path, typed="", COLUMNS="60"
+    )
+    assert 'hook session-end --agent claude-code",\n' in output
+
+
+def test_without_agents_nobody_is_asked_about_hooks(tmp_path: Path) -> None:
+    output, code = answered("install", "--all", folder=tmp_path, typed="y\n")
+    assert (code, "[y/N]" in output) == (0, False)
+    assert "no agent is found on this machine" in output

@@ -118,7 +118,7 @@ def test_without_a_graph_every_tool_says_so_and_answers_as_soon_as_there_is_one(
             result = await client.call_tool(tool, arguments)
             assert result.is_error
             assert "there is no graph at" in text_of(result)
-            assert "run `turnetl backfill ARCHIVES`" in text_of(result)
+            assert "run `turnetl backfill`" in text_of(result)
         hidden.rename(graph)
         assert not (await client.call_tool("list", {})).is_error
 
@@ -173,6 +173,4 @@ def test_an_empty_graph_is_told_from_one_without_a_match(tmp_path: Path) -> None
 
     (tmp_path / ".turnetl" / "lake").mkdir(parents=True)
     asyncio.run(create())
-    assert "The graph is empty: run `turnetl backfill ARCHIVES`" in answer(
-        tmp_path, "search", query="cart"
-    )
+    assert "The graph is empty: run `turnetl backfill`" in answer(tmp_path, "search", query="cart")

@@ -117,7 +117,7 @@ def test_a_report_of_nothing_says_so_in_every_section() -> None:
     text = ParsedPage(activity_page(nothing)).text
     for sentence in (
         "There is no graph.",
-        "There are no turns: run `turnetl backfill ARCHIVES`",
+        "There are no turns: run `turnetl backfill`",
         "No rule marks a turn.",
         "No run wrote to the graph.",
         "No turn is quarantined.",

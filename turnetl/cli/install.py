@@ -49,14 +49,14 @@ def install(
         dry_run: Print what would change and write nothing.
         yes: Do not ask.
     """
-    wanted = tuple(HookMoment) if hooks else hook
-    if not wanted and not yes and not dry_run and not common.json:
-        wanted = tuple(HookMoment) if console.confirm(_HOOKS_QUESTION) else ()
     options = ("--all-projects",) if all_projects else ()
     from turnetl.install.changes import Installation
 
     machine = _machine()
     chosen = _chosen(agents, machine, every=every, force=force)
+    wanted = tuple(HookMoment) if hooks else hook
+    if chosen and not wanted and not yes and not dry_run and not common.json:
+        wanted = tuple(HookMoment) if console.confirm(_HOOKS_QUESTION) else ()
     work = Installation(machine, chosen, _command(common), wanted, options)
     return _carried_out(work, Confirmation(dry_run, yes, common))
 

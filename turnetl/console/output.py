@@ -39,6 +39,9 @@ def confirm(question: str) -> bool:
     """Ask on the terminal; False without one, and for every answer but yes."""
     if not is_interactive():
         return False
+    # Polars lets a signal restart what it interrupts: Ctrl-C would have no effect before Enter.
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
     print(f"{displayed_message(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     try:
         return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -152,7 +152,7 @@ class _Evaluation:
                 for receipt in await snapshot.receipts(group)
             ]
         if not found:
-            raise BadUsage("the graph has no turn to search: run `turnetl backfill ARCHIVES`")
+            raise BadUsage("the graph has no turn to search: run `turnetl backfill`")
         return found
 
     async def _questions(

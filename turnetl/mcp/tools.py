@@ -53,9 +53,7 @@ _PAGE = 50
 _MAX_HITS = 300
 """Hits of a search through which pages lead."""
 
-_EMPTY = (
-    "The graph is empty: run `turnetl backfill ARCHIVES`, or check which lake the server reads."
-)
+_EMPTY = "The graph is empty: run `turnetl backfill`, or check which lake the server reads."
 
 
 @dataclass(frozen=True, slots=True)

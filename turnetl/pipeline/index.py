@@ -205,13 +205,13 @@ def check_graph(settings: Settings) -> None:
     """Raise `GraphUnusable` if the file of an embedded graph does not exist, with its path."""
     if (missing := wiring.missing_graph(settings)) is not None:
         raise GraphUnusable(
-            f"there is no graph at `{missing}`: run `turnetl backfill ARCHIVES`, or name another "
+            f"there is no graph at `{missing}`: run `turnetl backfill`, or name another "
             "with --graph or --lake"
         )
 
 
 def warn_of_empty_graph() -> None:
-    log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+    log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
 
 
 @contextmanager

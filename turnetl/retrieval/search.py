@@ -517,8 +517,8 @@ def _decision_query(decision: str) -> str:
 
 _QUERIES: Sequence[tuple[str, Collection[str], Callable[[str], str]]] = (
     ("Decision", {DECIDED}, _decision_query),
-    ("Error", {FIXED_BY}, "what was behind {}".format),
-    ("Error", {FAILED_WITH}, "what was behind {}".format),
+    ("Error", {FIXED_BY}, "what did we do when {}".format),
+    ("Error", {FAILED_WITH}, "what did we do when {}".format),
     ("File", EDITS, "what changed in {} and why".format),
 )
 """By label and relations of a fact: a query about the entity."""
@@ -531,14 +531,14 @@ async def sample_queries(
 ) -> Sequence[str]:
     """Return a query about a decision, an error and a file, each with a strong match in the index.
 
-    They are from the newest turns, and may be fewer or none.
+    The best hit has all of its words. They are from the newest turns, and may be fewer or none.
     """
     found: dict[str, str] = {}
     for label, relations, phrase in _QUERIES:
         if label not in found:
             for query in _queries(index, label, relations, phrase)[:_TRIED]:
                 hits = (await search(index, query, embedder, limit=1, thesaurus=thesaurus)).hits
-                if hits and hits[0].match is Match.STRONG:
+                if hits and hits[0].match is Match.STRONG and not hits[0].missing_words:
                     found[label] = query
                     break
     return [*found.values()]

@@ -239,7 +239,7 @@ def groups_with_turns(settings: Settings, lake: Lake) -> list[GroupId]:
     if groups := lake.groups():
         return groups
     raise BadUsage(
-        f"the lake `{settings.lake}` holds no turns: run `turnetl backfill ARCHIVES`, or name "
+        f"the lake `{settings.lake}` holds no turns: run `turnetl backfill`, or name "
         "another lake with --lake"
     )
 

@@ -7,7 +7,7 @@ from turnetl.index.index_report import IndexReport, IndexStatus, QuestionEstimat
 from turnetl.views import costs
 from turnetl.views.nodes import Column, Table, View, numbers
 
-EMPTY_GRAPH = "the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"
+EMPTY_GRAPH = "the graph is empty: run `turnetl backfill`, or check --graph"
 _MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
 
 

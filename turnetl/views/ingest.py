@@ -176,7 +176,7 @@ def _outcome(report: IngestReport) -> str:
 def _without_groups(report: IngestReport) -> str:
     if report.is_shard:
         return "no group belongs to this shard"
-    return "no turns yet: run `turnetl backfill ARCHIVES`"
+    return "no turns yet: run `turnetl backfill`"
 
 
 def _no_time_errors(report: IngestReport) -> list[str]:

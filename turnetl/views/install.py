@@ -60,6 +60,8 @@ def _file(file: FileChange, *, shows_lines: bool) -> Iterator[Node]:
 
 
 def _summary(report: InstallReport) -> str:
+    if not report.agents:
+        return "nothing to do: no agent is found on this machine"
     changed = [agent.title for agent in report.agents if agent.is_changed]
     if not changed:
         return "nothing to do"

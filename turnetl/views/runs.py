@@ -12,7 +12,7 @@ from turnetl.views.nodes import Caption, Column, Frame, Lines, Node, Table, View
 
 _SHORT_ID = 8
 _STYLES = {RunState.FAILED: "red", RunState.INTERRUPTED: "red", RunState.STOPPED: "yellow"}
-_NO_RUNS = "no run has written to this graph; `turnetl backfill ARCHIVES` is the first"
+_NO_RUNS = "no run has written to this graph; `turnetl backfill` is the first"
 
 # One column: beside the numbers, a terminal of 80 columns has no room for names.
 _COLUMNS = (

@@ -84,7 +84,12 @@ def proposal(report: SourcesReport) -> View:
     for source in report.sources:
         if source.archives:
             agents.setdefault(source.agent, []).append(source)
-    columns = (Column("agent"), *numbers("sessions", "new"), Column("changed"), *numbers("size"))
+    columns = (
+        Column("agent"),
+        *numbers("sessions", "new"),
+        Column("last change"),
+        *numbers("size"),
+    )
     rows = [(agent, *_proposed(sources)) for agent, sources in agents.items()]
     return [Table(columns, rows, Frame.HEAD), Caption(_summary(report))]
 

@@ -45,7 +45,7 @@ def next_step(read: IndexStatus | None, command: Callable[..., str], *, has_inst
     """Return what was read so far, and the commands for what comes next."""
     if read is None or not read.turns:
         steps = [(command("backfill"), "find what your agents archived here, and read it")]
-        summary = "Nothing is read yet."
+        summary = "Nothing has been read yet."
         rest = f"It shows what it found, and asks first. All commands: {command('--help')}"
     else:
         steps = [

@@ -53,6 +53,11 @@ class _Terminal:
         return text if line.max_lines is None else _Truncated(text, line.max_lines)
 
     def _indented(self, node: nodes.Node, cells: int) -> RenderableType:
+        match node:
+            case nodes.Lines(inner, indent):
+                return self.group(inner, cells + indent)
+            case nodes.Line(parts, is_wrapped=False) if parts:  # which padding would cut
+                return self._text(nodes.unwrapped(" " * cells, *parts))
         view = self._node(node)
         return Padding(view, (0, 0, 0, cells), expand=False) if cells and node else view
 
