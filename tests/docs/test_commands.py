@@ -28,6 +28,7 @@ NEO4J = "bolt://neo4j:password@localhost:7687"
 NOT_RUN = {
     ".": "activates an environment",
     "docker": "needs a daemon; tests/deploy checks the files of deploy/",
+    "install": "asks on a terminal; tests/install runs it for every agent",
     "kubectl": "needs a cluster; see docker",
     "mcp": "serves until it is stopped; tests/mcp runs it",
     "make": "runs these tests, or is run in a fresh clone before each release",
@@ -35,6 +36,7 @@ NOT_RUN = {
     "pip": "needs a package index; tests/packaging installs the package",
     "prefect": "tests/prefect runs these commands against a real server and worker",
     "pytest": "runs these tests",
+    "resume": "starts an agent, if it is installed; tests/cli/test_sessions.py runs it",
     "serve": "serves until it is stopped; tests/cli/test_serve.py runs it",
     "systemctl": "needs systemd as the first process; see docker",
 }
