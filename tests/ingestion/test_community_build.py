@@ -34,15 +34,18 @@ class Died(BaseException):
 
 
 def changes() -> list[Change]:
-    """Return the changes of a turn for each clique, whose entities facts connect."""
+    """Return the changes of two turns for each clique, whose entities facts connect."""
     found = []
     for number, letters in enumerate(CLIQUES):
         entities = {letter: entity(letter) for letter in letters}
-        facts = [
-            fact(turn_id(f"t{number}"), entities[one], entities[other], f"{one} {other}")
-            for one, other in map(tuple, clique(letters))
-        ]
-        found.append(change(f"t{number}", list(entities.values()), facts, ordinal=number))
+        pairs = [*map(tuple, clique(letters))]
+        for ordinal, of_turn in ((2 * number, pairs[::2]), (2 * number + 1, pairs[1::2])):
+            turn = f"t{ordinal}"
+            facts = [
+                fact(turn_id(turn), entities[one], entities[other], f"{one} now calls {other}")
+                for one, other in of_turn
+            ]
+            found.append(change(turn, list(entities.values()), facts, ordinal=ordinal))
     return found
 
 
@@ -107,8 +110,13 @@ async def test_only_communities_whose_members_changed_are_written(store: GraphSt
     lease = await commit_all(store, changes())
     await build(store, lease)
     before = await written(store)
-    turn, a, b, x = turn_id("t9"), entity("a"), entity("b"), entity("x")
-    more = change("t9", [x], [fact(turn, x, a, "x a"), fact(turn, x, b, "x b")], ordinal=9)
+    turn, a, b, x = turn_id("t19"), entity("a"), entity("b"), entity("x")
+    more = change(
+        "t19",
+        [x],
+        [fact(turn, x, a, "x now calls a"), fact(turn, x, b, "x now calls b")],
+        ordinal=19,
+    )
     assert await commit(store, lease, more)
     reports: list[GroupCommunities] = []
     await build(store, lease, reports.append)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import BadUsage
+from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.result_fields import CaughtUpAtField, UnreadField
@@ -225,6 +225,8 @@ async def sample_queries(settings: Settings, clock: Clock, *, committed: int) ->
             if opened.index.status().turns > committed:
                 return ()
             return await sampling.sample_queries(opened.index, opened.embedder, wiring.thesaurus())
+    except TurnetlError:
+        return ()  # The update of the index, just before, has said why it cannot be read.
     except Exception as error:  # noqa: BLE001 - the run is over, and its report must be printed
         log.warning("there are no searches to try: %s", error)
     return ()

@@ -134,7 +134,7 @@ def entity_details(
     stated = index.lookup().facts_about(entity.uuid)
     facts = facts_by_turn(stated)
     by_time = index.lookup().by_time
-    ordered = [*by_time(_naming(index, entity) - facts.keys()), *by_time(facts)]
+    ordered = [*by_time(naming_turns(index, entity) - facts.keys()), *by_time(facts)]
     end = max(0, len(ordered) - skip)
     last = ordered[max(0, end - limit) : end]
     turns = zip(last, summarize(index, last), strict=True)
@@ -150,7 +150,7 @@ def entity_details(
     )
 
 
-def _naming(index: "PersistentIndex", entity: Entity) -> set[int]:
+def naming_turns(index: "PersistentIndex", entity: Entity) -> set[int]:
     """Return the turns of its group whose texts name the entity, by any of its names."""
     names = {entity.name, *entity.aliases} if _SAID.isdisjoint(entity.labels) else set[str]()
     file = entity.name.rpartition("/")[2]

@@ -19,7 +19,7 @@ from turnetl.base.model import ArchivedEdit, Fact, NotRead, TurnEdits, TurnId
 from turnetl.base.relations import EDITS
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
-from turnetl.retrieval.details import facts_by_turn
+from turnetl.retrieval.details import facts_by_turn, naming_turns
 from turnetl.retrieval.items import FILE_LABEL
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 
@@ -264,7 +264,7 @@ class _EditingTurn:
     summary: TurnSummary
     text: str
     facts: tuple[Fact, ...]
-    """Those that say that it edited the file, at least one."""
+    """Those that say that it edited the file; none: its text names the file."""
 
 
 def attribute(
@@ -392,11 +392,15 @@ def _editing_turns(index: "PersistentIndex", path: str, root: str) -> list[_Edit
         files |= {file.uuid: file for file in named if FILE_LABEL in file.labels}
     stated = [one for uuid in sorted(files) for one in lookup.facts_about(uuid)]
     facts = facts_by_turn(one for one in stated if one.indexed.fact.relation in EDITS)
-    turns = index.turns(list(facts))
+    # An edit of which the archive's excerpt says nothing has no fact.
+    named_in = {key for file in files.values() for key in naming_turns(index, file)}
+    turns = index.turns(lookup.by_time(facts.keys() | named_in))
     all_facts, title_of = index.facts(list(turns)), titles(index, turns.values())
     return [
         _EditingTurn(
-            summarize_turn(turn, all_facts[key], title_of[key]), turn.text, tuple(facts[key])
+            summarize_turn(turn, all_facts[key], title_of[key]),
+            turn.text,
+            tuple(facts.get(key, ())),
         )
         for key, turn in turns.items()
         if _is_in_repository(turn.receipt, root)
