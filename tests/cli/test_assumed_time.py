@@ -67,7 +67,9 @@ def test_an_assumed_time_dates_turns_in_order_and_a_second_run_does_nothing(
         again = run_in_process(*command, *options, folder=tmp_path)
         assert (again.exit_code, again.json["committed"]) == (0, 0)
         assert (again.json["already_committed"], again.json["turns_with_assumed_time"]) == (3, 3)
-    assert "assumed time: 3" in run_in_process("status", *graph, folder=tmp_path).stdout
+    assert (
+        "assumed time: 3" in run_in_process("status", "--verbose", *graph, folder=tmp_path).stdout
+    )
 
 
 def test_the_assumed_time_can_be_that_of_the_file_and_turns_that_have_a_time_keep_it(
@@ -162,7 +164,7 @@ def test_the_turns_of_missing_archives_stay_and_status_counts_the_archives(tmp_p
     (group,) = run_in_process("status", "--json", folder=tmp_path).json["groups"]
     assert (group["committed"], group["missing_archives"]) == (4, [])
     missing.unlink()
-    assert "missing archives: 1" in run_in_process("status", folder=tmp_path).stdout
+    assert "missing archives: 1" in run_in_process("status", "--verbose", folder=tmp_path).stdout
     (group,) = run_in_process("status", "--json", folder=tmp_path).json["groups"]
     assert (group["committed"], group["missing_archives"]) == (4, [str(missing)])
     again = run_in_process("backfill", existing, "--json", folder=tmp_path).json

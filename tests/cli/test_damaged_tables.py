@@ -152,7 +152,7 @@ def test_the_episodes_name_the_archive_of_a_turns_file_that_cannot_be_read(folde
     assert result.exit_code == 1
     assert f"and its archive `{source.resolve()}` cannot be read" in result.stderr
     assert "To filter the group without this file, run `turnetl verify --fix`" in result.stderr
-    status = run("status", folder=folder)
+    status = run("status", "--verbose", folder=folder)
     assert "group `shop`: a turns file is damaged; `turnetl verify` names it" in status.stderr
     assert "`turnetl filter`" not in status.stderr
     away.rename(source)
@@ -182,7 +182,10 @@ def test_status_counts_the_turns_that_wait_for_the_filter(tmp_path: Path) -> Non
     status = run("status", "--json", folder=tmp_path).json
     assert status["pending"] == 4
     assert [group["turns"] for group in status["groups"]] == [2, 2]
-    assert "4 turns to filter: run `turnetl filter`" in run("status", folder=tmp_path).stdout
+    assert (
+        "4 turns to filter: run `turnetl filter`"
+        in run("status", "--verbose", folder=tmp_path).stdout
+    )
     run("filter", folder=tmp_path)
     run("ingest", folder=tmp_path)
     longer = archive(tmp_path, "shop", *QUESTIONS, "where is the key of the cart kept?")
@@ -200,7 +203,7 @@ def test_turns_that_an_archive_lost_before_the_ingest_reach_the_graph(tmp_path: 
     result = run("backfill", path, "--json", folder=tmp_path)
     assert (result.json["parsed"]["retained_turns"], result.json["committed"]) == (1, 2)
     assert "(no longer in their archives: 1; they stay)" in " ".join(
-        run("status", folder=tmp_path).stdout.split()
+        run("status", "--verbose", folder=tmp_path).stdout.split()
     )
 
 

@@ -120,7 +120,7 @@ def test_a_chosen_embedder_embeds_the_turns_of_the_index_and_later_ones_wait(
     waiting = run_in_process("search", "wish list", folder=tmp_path)
     assert "Add a wish list" in waiting.stdout
     assert "33 % of the turns are compared by the built-in embedder" in waiting.messages[0]
-    status = run_in_process("status", folder=tmp_path).stdout
+    status = run_in_process("status", "--verbose", folder=tmp_path).stdout
     assert "1 turn not embedded by fastembed/tiny/" in " ".join(status.split())
     assert run_in_process("index", "--json", folder=tmp_path).json["turns_to_embed"] == 0
     without = run_in_process("index", "--embedder", "local", "--json", folder=tmp_path)

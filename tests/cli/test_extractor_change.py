@@ -102,7 +102,7 @@ def test_other_groups_are_ingested_beside_a_refused_one_and_a_dry_run_says_the_s
     add_session(tmp_path, "one")
     assert ingest(tmp_path, provider).exit_code == 0
     assert ingest(tmp_path, None).exit_code == 0, "there is nothing to ingest"
-    shown = run_in_process("status", folder=tmp_path).stdout
+    shown = run_in_process("status", "--verbose", folder=tmp_path).stdout
     assert "(filled with: llm openai-compatible/canned)" in " ".join(shown.split())
     add_session(tmp_path, "two")
     rows = conversation("Add a shelf", session="s9", at=SESSION_START)

@@ -100,7 +100,7 @@ def test_backfill_takes_the_same_options(tmp_path: Path) -> None:
     again = run_in_process(*arguments, folder=tmp_path).json
     assert again["committed"] == 0
     assert (again["groups"][0]["stale"], again["groups"][0]["stale_reasons"]) == (1, {"noise": 1})
-    status = run_in_process("status", folder=tmp_path).stdout
+    status = run_in_process("status", "--verbose", folder=tmp_path).stdout
     assert "1 stale, not ingested again: 1 noise" in " ".join(status.replace("│", " ").split())
 
 

@@ -85,11 +85,14 @@ def test_status_says_how_far_a_migration_is_and_which_command_continues_it(
     ready = status_of(tmp_path, graph_url)
     assert (ready["migration"]["phase"], ready["session_level"]["episodes"]) == ("ready", 5)
     assert ready["migration"]["migration_id"] == state["migration_id"]
-    assert "ready for `turnetl ingest`" not in turnetl(tmp_path, graph_url, "status").stdout
+    assert (
+        "ready for `turnetl ingest`"
+        not in turnetl(tmp_path, graph_url, "status", "--verbose").stdout
+    )
     stopped(tmp_path, graph_url, CUTOVER, steps=6)
     middle = status_of(tmp_path, graph_url)
     assert (middle["migration"]["phase"], middle["session_level"]) == ("cutting_over", None)
-    printed = turnetl(tmp_path, graph_url, "status")
+    printed = turnetl(tmp_path, graph_url, "status", "--verbose")
     assert f"(migration {state['migration_id']}: cutting over)" in " ".join(printed.stdout.split())
     [message] = printed.messages
     assert f"`turnetl migrate cutover --group {GROUP}` continues it" in message

@@ -38,7 +38,9 @@ def test_instructions_of_one_run_reach_the_model_and_make_turns_stale(
     assert stale_reasons(status) == {"recipe_changed": 2}
     (part,) = status.json["groups"][0]["stale_parts"]
     assert (part["part"], part["name"], part["turns"]) == ("template", "default-session-turn.md", 2)
-    shown = run_in_process("status", folder=tmp_path, **model_environment(provider)).stdout
+    shown = run_in_process(
+        "status", "--verbose", folder=tmp_path, **model_environment(provider)
+    ).stdout
     change = f"2 stale by template default-session-turn.md: {part['old'][:8]} -> {part['new'][:8]}"
     assert change in " ".join(shown.split())
     settings = {"EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}
@@ -136,11 +138,16 @@ def test_a_missing_ontology_stops_status_too(provider: FakeProvider, tmp_path: P
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
     for missing in ("gone.toml", "../gone.toml"):
         status = run_in_process(
-            "status", folder=tmp_path, **model_environment(provider, EXTRACTION__ONTOLOGY=missing)
+            "status",
+            "--verbose",
+            folder=tmp_path,
+            **model_environment(provider, EXTRACTION__ONTOLOGY=missing),
         )
         assert (status.exit_code, len(status.messages)) == (2, 1)
         assert f"no ontology `{missing}`" in status.stderr
-    without = run_in_process("status", folder=tmp_path, TURNETL_EXTRACTION__ONTOLOGY="gone.toml")
+    without = run_in_process(
+        "status", "--verbose", folder=tmp_path, TURNETL_EXTRACTION__ONTOLOGY="gone.toml"
+    )
     assert without.exit_code == 0
 
 

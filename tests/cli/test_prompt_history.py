@@ -86,7 +86,7 @@ def test_a_prompt_ingested_before_its_transcript_is_named_with_the_command_that_
     [prompt] = group["superseded_prompts"]
     command = f"turnetl undo --turn {prompt} --cascade"
     assert f"`{command}` removes it" in result.stderr
-    status = run_in_process("status", folder=tmp_path)
+    status = run_in_process("status", "--verbose", folder=tmp_path)
     assert f"`{command}` removes it" in status.stderr
     done = run_in_process(*command.split()[1:], "--yes", folder=tmp_path)
     assert done.exit_code == 0, done.stderr

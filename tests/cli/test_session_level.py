@@ -131,7 +131,7 @@ def test_status_counts_each_fact_once_whoever_states_it(
     for name in ("episodes", "entities", "facts"):
         assert after[name] == before[name] + own[name]
     assert after["committed"] == before["committed"]
-    printed = run(tmp_path, graph_url, "status").stdout
+    printed = run(tmp_path, graph_url, "status", "--verbose").stdout
     assert "session level" in " ".join(printed.split())
 
 

@@ -170,5 +170,5 @@ def test_a_subagent_whose_archive_comes_late_makes_its_turn_stale_and_the_run_sa
     assert remedy in " ".join(late.stderr.split())
     redone = run_in_process("redo", "--stale", "--group", "shop", "--yes", folder=tmp_path)
     assert redone.exit_code == 0, redone.stderr
-    status = run_in_process("status", folder=tmp_path)
+    status = run_in_process("status", "--verbose", folder=tmp_path)
     assert remedy not in " ".join((status.stdout + status.stderr).split())

@@ -51,7 +51,11 @@ def test_status_counts_the_decisions_of_all_runs_and_an_undo_takes_those_of_its_
     }
     assert of_second
     assert counts(run("status", "--json", **where).json["groups"]) == both
-    table = "".join(run("status", **where).stdout.split()).replace("│", "").replace("┃", "")
+    table = (
+        "".join(run("status", "--verbose", **where).stdout.split())
+        .replace("│", "")
+        .replace("┃", "")
+    )
     for named in both.values():
         written, kept = (sum(named[name].values()) for name in NAMES)
         assert f"(summaries:{written:,}written(" in table

