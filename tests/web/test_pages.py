@@ -323,14 +323,14 @@ async def test_a_link_to_an_entity_leads_to_it_and_not_to_one_that_is_named_like
     lake = turnetl.Settings(lake=tmp_path / "lake")
     rows = [
         *conversation("Edit it", at=MARCH),
-        tool_call("e1", "Edit", MARCH, file_path=f"/home/dev/shop/{id_}", new_string="x"),
+        tool_call("e1", "Edit", MARCH, file_path=f"/home/dev/shop/{id_[:8]}", new_string="x = 1"),
         tool_result("r1", "e1", "done", MARCH),
     ]
     write_archive(tmp_path / "archives" / "a.jsonl", rows)
     await turnetl.backfill([SAMPLES, tmp_path / "archives"], lake)
     async with visiting(lake) as other:
         assert ERROR in (await other.page("entity", id=id_)).text
-        assert "File" in (await other.page("entity", name=id_)).text
+        assert "File" in (await other.page("entity", name=id_[:8])).text
 
 
 async def test_an_entity_is_found_by_name_and_label(visitor: Visitor) -> None:
