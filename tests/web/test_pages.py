@@ -101,8 +101,8 @@ async def test_the_page_of_a_project_tells_what_holds_its_sessions_and_its_files
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ([], "the page of a project needs its name"),
-        (["bookshop", "shoebox"], "the page of a project needs its name"),
+        ([], "add the name of one project to the address"),
+        (["bookshop", "shoebox"], "add the name of one project to the address"),
         (["nowhere"], "there is no group `nowhere`"),
     ],
 )
