@@ -41,9 +41,13 @@ async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines
     found = links(page)
     assert found["bookshop"] == "project?group=bookshop"
     assert found["shoebox"] == "project?group=shoebox"
-    turns = [text for href, text in page.links if href.startswith("turn?")]
-    assert any(text.startswith("The accountant says refunds are missing") for text in turns)
-    assert any(text.endswith("2026-05-05-export.jsonl:14") for _, text in page.links)
+    # Only the last turns show their lines, each below its title.
+    first = next(href for href, _ in page.links if href.startswith("lines?"))
+    lines = next(text for href, text in page.links if href == first)
+    turn = first.replace("lines?", "turn?")
+    titles = [text for href, text in page.links if href == turn]
+    assert lines.endswith("2026-05-05-export.jsonl:14")
+    assert titles[-1].startswith("The accountant says refunds are missing")
 
 
 async def test_the_first_page_shows_days_decisions_errors_and_entities(visitor: Visitor) -> None:

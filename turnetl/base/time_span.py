@@ -212,7 +212,7 @@ def _compound(expression: str, now: datetime) -> TimeSpan | None:
 
 
 def _days(midnight: datetime, first: float, last: float) -> TimeSpan:
-    """Return the time from so many days after a midnight to so many days after it."""
+    """Return the span between `first` and `last` days after a midnight."""
     start, end = (midnight + timedelta(days=days) for days in (first, last))
     return TimeSpan(start.astimezone(UTC), end.astimezone(UTC))
 

@@ -215,7 +215,7 @@ def _encoded(agent: Agent, call: HookCall, text: str) -> str:
 
 
 def _log(state: Path, words: Sequence[str], error: BaseException) -> None:
-    """Add a line to the log, which begins anew when it is long."""
+    """Add a line to the log, which is replaced when it is long."""
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = state / "hooks.log"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -235,7 +235,7 @@ _BACKFILL_LOG = "backfill.log"
 def start_backfill(call: HookCall, state: Path) -> None:
     """Start a backfill of what changed, and do not wait; none while another one runs.
 
-    Its output is in a log, which each start begins anew.
+    Its output is in a log, which each start replaces.
     """
     import subprocess  # noqa: PLC0415 - of this hook only
 

@@ -281,7 +281,7 @@ def index_overview(index: PersistentIndex, now: datetime) -> OverviewPage:
 
 
 def _last_result(overview: Overview, now: datetime) -> datetime:
-    """Return now; if nothing is told of the last month, the time of what was told last."""
+    """Return now, or the time of the newest result if the last month has none."""
     newest = overview.newest(_STATED | _BUILT | {FAILED_WITH}, 1).facts
     last = newest[0].valid_at if newest else None
     return now if last is None or last > now - _MONTH else last
