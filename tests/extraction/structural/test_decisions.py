@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -103,6 +104,61 @@ async def test_a_preference_is_an_entity_of_its_own_kind(shop: ShopGroup) -> Non
     await shop.ingest(user_text="I prefer tabs. Format the cart.", assistant_text="Done.")
     assert shop.names("Preference") == ["I prefer tabs"]
     assert shop.texts("PREFERS") == ["The user prefers: I prefer tabs."]
+
+
+@pytest.mark.parametrize(
+    ("before", "fields", "target"),
+    [
+        ({}, {"user_text": "We should store `tax.rate` as text"}, "Concept tax.rate"),
+        ({}, {"user_text": "We should write all totals to `data/sums.csv`"}, "File data/sums.csv"),
+        (
+            {},
+            {
+                "user_text": "We should send late orders in whole batches",
+                "tool_calls": (
+                    tool("Edit", "src/cart.py :: - a + b"),
+                    tool("Edit", "src/late.py :: - send(order) + send_batches(orders) # late"),
+                ),
+            },
+            "File src/late.py",
+        ),
+        (
+            {"user_text": "Is the gift card taxed?"},
+            {"user_text": "We should never tax a gift card twice", "tool_calls": CART},
+            "Concept gift card",
+        ),
+        ({}, {"user_text": "We should never round twice", "tool_calls": CART}, "File src/cart.py"),
+        (
+            {},
+            {"user_text": "Read docs/refunds.md. We should never refund twice"},
+            "File docs/refunds.md",
+        ),
+        (
+            {"user_text": "Look at SHOP-12"},
+            {"user_text": "We should never refund by mail"},
+            "Ticket SHOP-12",
+        ),
+        (
+            {},
+            {
+                "user_text": "Implement the following plan:\n\n# Plan: Late orders\n\n"
+                "- Write all refunds to a single batch"
+            },
+            "Concept Late orders",
+        ),
+        ({}, {"user_text": "The retry limit should be three"}, "Concept retry limit"),
+    ],
+)
+async def test_a_decision_is_about_what_it_names_or_else_what_its_turn_is_about(
+    before: dict[str, str], fields: dict[str, Any], target: str, shop: ShopGroup
+) -> None:
+    if before:
+        await shop.ingest("a", **before)
+    await shop.ingest("b", **fields)
+    [decided] = shop.facts("DECIDED")
+    found = shop.group.entity(decided.target)
+    assert found is not None
+    assert f"{found.labels[0]} {found.name}" == target
 
 
 async def test_a_rejected_alternative_is_an_entity_that_the_decision_rejects(

@@ -97,7 +97,7 @@ async def test_what_is_restored_in_the_turn_was_not_changed(shop: ShopGroup) -> 
 
 async def test_an_edit_of_unknown_content_is_no_fact_but_its_file_is_known(shop: ShopGroup) -> None:
     silent = tool("Edit", "/home/dev/shop/src/prices.csv")
-    await shop.ingest("a", user_text="Raise all prices", tool_calls=(silent,))
+    await shop.ingest("a", user_text="Go on with the prices", tool_calls=(silent,))
     assert shop.texts("CHANGED") == []
     [file] = [one for one in shop.group.entities if one.name == "src/prices.csv"]
     assert file.summary == "File: first named 2026-03-02."

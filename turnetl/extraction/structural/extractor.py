@@ -105,8 +105,8 @@ class StructuralExtractor:
 
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Return at most 50 entities and 50 facts of the turn, the most informative first."""
-    features = turn_features(episode.turn)
     earlier = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
+    features = turn_features(episode.turn, earlier)
     others = [*_other_facts(features, context)]
     reported = [fact for fact in others if fact.relation == REPORTED]
     others = [fact for fact in others if fact.relation != REPORTED]

@@ -182,8 +182,6 @@ TOPIC_LEADS = _words(
     """
 )
 """Verbs and prepositions before what a decision is about."""
-CHOOSES = _words("against chose chosen drop dropped opted picked prefer rejected use used")
-"""Before what is chosen or rejected."""
 MODALS = _words(
     """
     are belongs can defaults goes has is lives may must need needs shall should stays will

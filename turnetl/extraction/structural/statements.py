@@ -4,17 +4,18 @@ Each statement is an entity of its own, named by a sentence that is understood a
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
-from turnetl.base.model import Attribute, Episode
+from turnetl.base.model import Attribute, Episode, Turn
 from turnetl.base.relations import DECIDED, PREFERS, REJECTED, REPORTED
 from turnetl.episode_text import options, prose
 from turnetl.episode_text.options import Offer, Reply
 from turnetl.extraction.structural import decision_cues as cues
-from turnetl.extraction.structural import decisions, lexicon, problems
+from turnetl.extraction.structural import decisions, entity_names, lexicon, problems
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.edits import TEST_FILE
 from turnetl.extraction.structural.findings import (
@@ -22,6 +23,8 @@ from turnetl.extraction.structural.findings import (
     DECISION,
     FILE,
     PREFERENCE,
+    PULL_REQUEST,
+    TICKET,
     EntityKey,
     FactDraft,
 )
@@ -62,6 +65,7 @@ _REFUSAL = re.compile(
 )
 _BREAK = re.compile(r"[^\w\s./+#'-]+|[.'-]+(?=\s|$)|(?<=\s)['-]+")
 _QUOTED = re.compile(r"`([^`\s]{2,60})`")
+_CODE_NAME = re.compile(r"`(?:([^`\s]{2,60})|(\w+(?:\.\w+)+)[ (=][^`]{1,80})`")
 _LETTER = re.compile(r"^[^\W\d_].*[^\W\d_]")
 _LABELLED = re.compile(r"([A-Z][\w-]{2,20}(?: [\w-]{2,20}){1,2}): (?=\S)")
 _NOT_NOUN = ("ed", "ly")
@@ -79,7 +83,8 @@ _MAX_CODE = 100
 _REMEMBERED = 64
 """Earlier turns: of several sessions at once."""
 _MAX_STEERING, _MAX_PHRASE, _FEW_WORDS = 8, 60, 2
-_MIN_WORD, _MAX_WORDS, _MAX_EDITED = 3, 3, 3
+_MIN_WORD, _MAX_WORDS, _MAX_EDITED, _MAX_EDIT = 3, 3, 3, 8000
+_NUMBERED = frozenset({TICKET, PULL_REQUEST})
 
 
 def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
@@ -177,7 +182,7 @@ def _plan_facts(
 ) -> Iterator[FactDraft]:
     for statement in statements:
         text = f"The user accepted in the plan “{title}”: {statement.sentence}"
-        yield from _fact(features, statement.kind, statement.sentence, text)
+        yield from _fact(features, statement.kind, statement.sentence, text, title=title)
 
 
 def _item_facts(features: TurnFeatures, replies: Iterable[tuple[str, str]]) -> Iterator[FactDraft]:
@@ -283,7 +288,7 @@ def _stated(
         if one.kind is StatementKind.REJECTION and speaker != "The user":
             verb = "rejected"
         text = f"{speaker} {verb}: {sentence}"
-        yield from _fact(features, one.kind, sentence, text, said=one.said, is_resolved=False)
+        yield from _fact(features, one.kind, sentence, text, said=one.said)
 
 
 def _fact(
@@ -294,7 +299,7 @@ def _fact(
     *,
     about: str = "",
     said: str = "",
-    is_resolved: bool = True,
+    title: str = "",
 ) -> Iterator[FactDraft]:
     """Yield the fact of a statement, if it names what it is about."""
     attributes: dict[str, Attribute]
@@ -309,7 +314,7 @@ def _fact(
     chosen = named if kind is StatementKind.DECISION else Choice()
     about = about or sentence
     target = features.entity_named(chosen.chosen, about) if chosen.chosen else None
-    target = target or _about(features, about, is_resolved=is_resolved)
+    target = target or next(_topics(features, about, title), None)
     if target is None:
         return
     attributes = {SESSION: features.turn.session_id}
@@ -321,53 +326,103 @@ def _fact(
         yield FactDraft(_RANK, source, REJECTED, other, against, at, attributes=attributes)
 
 
-def _about(features: TurnFeatures, sentence: str, *, is_resolved: bool) -> EntityKey | None:
-    """Return the first thing that a sentence names, else the phrase that it is about."""
+def _topics(features: TurnFeatures, sentence: str, title: str) -> Iterator[EntityKey]:
+    """Yield what a statement may be about, the surest first.
+
+    That is what it names, the file of which the edits have its words, a phrase that earlier turns
+    have, too, one of a few edited files, what the prompt or turns before it are about, the plan of
+    that title, and the first noun.
+    """
     for file in (*features.edited_files, *features.other_files):
         if _is_in(file.rpartition("/")[2], sentence):
-            return EntityKey(FILE, file)
-    if named := next(iter(features.entities_in(sentence)), None):
-        return named
-    said = decisions.without_topic(sentence)
-    if topic := _topic(sentence if cues.POINTS.search(said) else said, is_resolved=is_resolved):
-        return EntityKey(CONCEPT, topic)
-    # What it changes is what it is about, if that is clear.
-    edited = [file for file in features.edited_files if not TEST_FILE.search(file)]
-    return EntityKey(FILE, edited[0]) if 0 < len(edited) <= _MAX_EDITED else None
+            yield EntityKey(FILE, file)
+    yield from features.entities_in(sentence)
+    yield from _named(features, sentence)
+    yield from _edited_for(features, sentence, features.calls)
+    phrases = list(_phrases(decisions.without_topic(sentence).casefold()))
+    yield from _recurring(features, phrases)
+    changed = [file for file in features.edited_files if not TEST_FILE.search(file)]
+    if 0 < len(changed) <= _MAX_EDITED:
+        yield EntityKey(FILE, changed[0])
+    for turn, calls in [(features.turn, features.calls), *reversed(features.earlier)]:
+        for text in (sentence, features.prompt_summary):
+            yield from _edited_for(features, text, calls)
+            yield from _named_by(features, turn)
+    yield from (EntityKey(CONCEPT, one) for one in (title, *phrases[:1]) if one)
 
 
-def _topic(sentence: str, *, is_resolved: bool = False) -> str:
-    """Return the noun phrase of at most three words that a sentence seems to be about, or nothing.
+def _named_by(features: TurnFeatures, turn: Turn) -> Iterator[EntityKey]:
+    """Yield the files, then the tickets and pull requests, that the prompt of a turn names."""
+    prompt = prose.clip(turn.user_text, *prose.PROMPT_LIMITS)
+    files = filter(None, map(features.paths.mentioned, entity_names.paths(prompt)))
+    yield from (EntityKey(FILE, file) for file in files)
+    yield from (one for one in features.entities_in(prompt) if one.label in _NUMBERED)
 
-    It is a name in backticks, the label of a line, or what stands before `should`, after an
-    article, or after `use`; other words are a topic only if there are two, or if the sentence is
-    what a reply was resolved to.
-    """
-    if _UNSPACED.search(sentence):
-        found = _LATIN.findall(sentence) or _UNSPACED_NOUN.findall(sentence)
-        return str(next(iter(found), "")).casefold()
-    quoted = _QUOTED.search(sentence)
-    if quoted is not None and quoted[1].casefold() not in lexicon.LITERALS:
-        return quoted[1].removesuffix("()")
+
+def _named(features: TurnFeatures, sentence: str) -> Iterator[EntityKey]:
+    """Yield what a sentence has in backticks, as the label of a line, or in Latin letters."""
+    for one in _CODE_NAME.finditer(sentence):
+        name = one[1] or one[2]
+        is_file = "/" in name and entity_names.is_file_like(name)
+        if is_file and (file := features.paths.mentioned(name)):
+            yield EntityKey(FILE, file)
+        elif name.casefold() not in lexicon.LITERALS:
+            yield EntityKey(CONCEPT, name.removesuffix("()"))
     label = _LABELLED.match(sentence)
     if label is not None and not lexicon.NO_TOPIC.intersection(label[1].casefold().split()):
-        return label[1].casefold()
-    best, topic = -is_resolved, ""
-    for part in _BREAK.split(sentence.casefold()):
+        yield EntityKey(CONCEPT, label[1].casefold())
+    if _UNSPACED.search(sentence) and (latin := _LATIN.search(sentence)):
+        yield EntityKey(CONCEPT, latin[0].casefold())
+
+
+def _edited_for(
+    features: TurnFeatures, sentence: str, calls: Iterable[ClassifiedCall]
+) -> Iterator[EntityKey]:
+    """Yield the file of which the edits share most words with a sentence, if they share two."""
+    texts: dict[str, str] = defaultdict(str)
+    for call in calls:
+        if call.kind in WRITE_KINDS and call.took_place:
+            changes = " ".join(f"{one.name} {one.detail}" for one in call.changes)
+            for file in filter(None, map(features.paths.file, call.targets)):
+                texts[file] = f"{texts[file]} {call.detail} {changes}"[:_MAX_EDIT]
+    words = decisions.content_words(sentence)
+    shared = {
+        file: len(words & decisions.content_words(text))
+        for file, text in texts.items()
+        if not TEST_FILE.search(file)
+    }
+    best = max(shared, key=shared.__getitem__, default="")
+    if shared.get(best, 0) >= _FEW_WORDS:
+        yield EntityKey(FILE, best)
+
+
+def _recurring(features: TurnFeatures, phrases: Iterable[str]) -> Iterator[EntityKey]:
+    """Yield the two or three words of a phrase that earlier turns have most often, if any has."""
+    turns = (turn for turn, _ in features.earlier)
+    earlier = " ".join(f"{one.user_text} {one.assistant_text}" for one in turns).casefold()
+    several = [one for one in phrases if " " in one]
+    pairs = (" ".join(pair) for one in several for pair in pairwise(one.split()))
+    counts = {one: earlier.count(one) for one in (*several, *pairs)}
+    best = max(counts, key=counts.__getitem__, default="")
+    if counts.get(best):
+        yield EntityKey(CONCEPT, best)
+
+
+def _phrases(sentence: str) -> Iterator[str]:
+    """Yield the runs of at most three words that may be nouns, but for words of any project."""
+    if _UNSPACED.search(sentence):
+        yield from _UNSPACED_NOUN.findall(sentence)
+        return
+    for part in _BREAK.split(sentence):
         words = part.split()
         for start, end in _noun_runs(words):
             phrase = words[start : end if end - start <= _MAX_WORDS else start + 2]
-            while len(phrase) > 1 and phrase[-1].endswith(_NOT_NOUN):
+            while phrase and phrase[-1].endswith(_NOT_NOUN):
                 phrase.pop()
-            # An adjective may stand between: "use whole cents".
-            before = {*words[max(0, start - 2) : start]}
-            score = 6 if before & lexicon.CHOOSES else 2 * bool(before & lexicon.TOPIC_LEADS)
-            score = max(score, 3 * bool(before & lexicon.ARTICLES))
-            score += 2 * (end < len(words) and words[end] in lexicon.MODALS) + (len(phrase) > 1)
-            is_generic = len(phrase) == 1 and phrase[0] in lexicon.GENERIC_TOPICS
-            if score > best and not is_generic and not phrase[-1].endswith(_NOT_NOUN):
-                best, topic = score, " ".join(phrase)
-    return topic
+            while phrase and phrase[0].endswith(_NOT_NOUN):
+                del phrase[0]
+            if not lexicon.GENERIC_TOPICS.issuperset(phrase):
+                yield " ".join(phrase)
 
 
 def _noun_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:

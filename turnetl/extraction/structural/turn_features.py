@@ -243,6 +243,8 @@ class TurnFeatures:
     evidence: Evidence
     reports: Mapping[str, tuple[str, ...]]
     """The informative sentences of the last answers of subagents that wrote files, by agent."""
+    earlier: tuple[tuple[Turn, Sequence[ClassifiedCall]], ...] = ()
+    """The turns of the session before it that are its context, in order, with their calls."""
 
     @property
     def user(self) -> EntityKey:
@@ -345,7 +347,9 @@ class TurnFeatures:
         return next(iter(entity_names.things(f"`{name}`", self.evidence)), tool)
 
 
-def turn_features(turn: Turn) -> TurnFeatures:
+def turn_features(
+    turn: Turn, earlier: Iterable[tuple[Turn, Sequence[ClassifiedCall]]] = ()
+) -> TurnFeatures:
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(classify_calls(turn.agent_calls))
     edited = _files(paths, calls, WRITE_KINDS)
@@ -367,6 +371,7 @@ def turn_features(turn: Turn) -> TurnFeatures:
         named=named,
         evidence=evidence,
         reports=_reports(calls),
+        earlier=tuple(earlier),
     )
 
 
