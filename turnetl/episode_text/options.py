@@ -32,10 +32,12 @@ _PROPOSES = re.compile(
 _ONCE = re.compile(
     r"^(?:just |go ahead and |start by |first )?(?:proceed|continue|commit|push|run|re-?run|test"
     r"|check|look|review|explain|show|read|try|investigate|explore|analy[sz]e|open|merge|rebase"
-    r"|deploy|install|clean up|cleanup|summari[sz]e|list|draft|file|post|reply|create (?:a|the|an)"
-    r" (?:\S+ ){0,3}(?:pr|pull request|branch|issue|commit)|start|begin|do (?:that|this|it|so)"
+    r"|deploy|install|clean up|cleanup|summari[sz]e|list|draft|file|post|reply|(?:create|add|make"
+    r"|open|prepare) (?:\S+ ){1,3}(?:(?:pr|pull request|branch|issue|commit)\b|(?:plan|doc"
+    r"|document|documentation|diagram|readme|changelog)s?(?=\W*$| (?:for|about|to|in|on|that|of"
+    r"|with)\b))|start|begin|do (?:that|this|it|so)"
     r"|help|see|verify|debug|dig|find|search|mark|wait|stop|keep going|go ahead|take|walk|finish"
-    r"|address|write|update|add (?:a |some |more |the )?(?:\S+ )?(?:tests?|comments?|docs?))\b",
+    r"|address|write|update|add (?:a |some |more |the )?(?:\S+ )?(?:tests?|comments?))\b",
     re.IGNORECASE,
 )
 """Beginnings of proposals to do something once: their acceptance decides nothing that lasts."""

@@ -68,6 +68,15 @@ def test_what_a_pronoun_means_is_added_or_the_statement_is_dropped() -> None:
     assert stated.sentence == "`total` has no cache. If it is slow, it falls back to one."
 
 
+def test_a_bracket_without_its_other_half_is_left_out() -> None:
+    said = ["round the tax once) in the cart", "round the tax once (in the", "round (once) the tax"]
+    assert [decisions.cleaned(one) for one in said] == [
+        "round the tax once in the cart",
+        "round the tax once",
+        "round (once) the tax",
+    ]
+
+
 def test_a_clause_that_rejects_and_chooses_is_two_statements_or_only_the_choice() -> None:
     said = "I don't think we need a price cache but instead we keep one total per cart"
     both = [(one.kind, one.sentence) for one in decisions.of_user([said], EDIT)]

@@ -61,6 +61,12 @@ def test_a_yes_accepts_what_the_agent_proposed_unless_it_is_done_once(
         ),
         ("Done. Want me to push the branch?", ""),
         ("Done. Should I run the tests?", ""),
+        ("Done. Should I add this to the architecture doc?", ""),
+        ("Done. Want me to create a plan for the cart?", ""),
+        (
+            "Done. Should I add a doc button to the cart?",
+            "add a doc button to the cart",
+        ),
         ("Done. Does this make sense?", ""),
     ]:
         for yes, no in (
@@ -123,6 +129,11 @@ async def test_a_reported_problem_is_an_error_that_the_user_states(
             "Totals are never checked for nil. Consider adding a guard.",
             "Totals are never checked for nil",
         ),
+        (
+            "`total` is never checked (for nil), so please add a guard",
+            "total is never checked (for nil)",
+        ),
+        ("Totals are never checked), consider a guard.", "Totals are never checked"),
         ("die Kasse funktioniert nicht", "die Kasse funktioniert nicht"),
     ]:
         with subtests.test(prompt=prompt):
@@ -137,6 +148,7 @@ async def test_a_reported_problem_is_an_error_that_the_user_states(
         "does it fail locally?",
         "the cart should fail early",
         "all tests pass, no errors",
+        "you've put the guard into the cart, you forgot the order",
     ):
         with subtests.test(prompt=prompt):
             resolved = await shop.resolve(user_text=prompt, assistant_text="Done.")

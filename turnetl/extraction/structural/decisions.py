@@ -142,8 +142,16 @@ def _may_state(clause: str) -> bool:
 
 
 def cleaned(sentence: str) -> str:
-    """Return a sentence without pictures, and without the end that introduces what follows it."""
+    """Return a sentence without pictures, and without the end that introduces what follows it.
+
+    A bracket without its other half is left out.
+    """
     sentence = _EMPHASIS.sub(r"\1", _PICTURE.sub("", sentence)).strip()
+    opened = sentence.count("(") - sentence.count(")")
+    if opened < 0:
+        sentence = sentence[::-1].replace(")", "", -opened)[::-1]
+    elif opened and (start := sentence.rindex("(")) > _MIN_LENGTH:
+        sentence = sentence[:start]
     return _DANGLING.sub("", sentence).rstrip(" ,;:\uff1a")
 
 

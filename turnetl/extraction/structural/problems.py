@@ -123,9 +123,8 @@ _REPORTED = cues.cue(
     r"|slow))\b",
     r"\bhelp (?:me )?(?:to )?understand why\b|\b(?:worries|bothers|annoys|confuses) (?:me|us)\b",
     r"\btakes? (?:about |over |more than )?\d+(?:\.\d+)? ?(?:s|seconds?|m|min(?:utes?)?|hours?)\b",
-    r"\byou(?:'ve| have)? (?:just |also |again )?(?:attached|forgot(?:ten)?|missed|broke(?:n)?"
-    r"|deleted|removed|overwrote|lost|ignored|put|duplicated|skipped|didn't|did not|haven't"
-    r"|hallucinated|misunderstood)\b",
+    r"\byou(?:'ve| have)? (?:just |also |again )?(?:broke(?:n)?|deleted|removed|overwrote|lost"
+    r"|duplicated)\b",
     r"\bnoticed (?:that |you |the |it |an? )",
     r"^\W*(?:q: |and |but |so )?why\b.{3,140}(?:\b(?:not|no|never|still)\b|n't\b)",
     r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b|\bcauses? "
@@ -195,7 +194,8 @@ _HYPOTHETICAL = cues.cue(
 )
 _REPORT_TAIL = re.compile(
     r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please|(?:have"
-    r"|take) a look)\b[^:\n]*$|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) "
+    r"|take) a look|(?:you (?:should|could) )?consider|(?:we|I|I'd) (?:suggest|recommend)"
+    r"|(?<=- )(?:commit|push|fix) (?:it|that|this))\b[^:\n]*$|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) "
     r"[^:,\n]*\?$",
     re.IGNORECASE,
 )
@@ -222,7 +222,8 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
         before = clause
     if is_review:
         # It begins with the problem.
-        first = prose.shorten(clauses[0], decisions.MAX_LENGTH)
+        first = _REPORT_TAIL.sub("", prose.shorten(clauses[0], decisions.MAX_LENGTH))
+        first = decisions.cleaned(first)
         vetoes = (_HYPOTHETICAL, cues.QUESTION, cues.OPEN_QUESTION)
         is_about = cues.CODE_NAME.search(first) and not decisions.any_of(vetoes, first)
         found = found[:1] or ([Statement(StatementKind.REPORT, first)] if is_about else [])

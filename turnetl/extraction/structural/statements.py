@@ -41,7 +41,7 @@ from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, Clas
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _ACTING = TurnEvidence(in_project=True, edited_files=True)
-_REPEATED, _REPEATED_BY_AGENT = 0.9, 0.6
+_REPEATED, _REPEATED_BY_AGENT = 0.9, 0.55
 """The share of words that a statement of the turn before has, too, or one of any earlier turn."""
 _RANK = 2
 """Of all statements: edits and failures rank below (see `edits`, `runs`)."""
