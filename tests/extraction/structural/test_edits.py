@@ -7,7 +7,9 @@ import pytest
 
 from tests.builders import START, tool
 from tests.extraction.structural.shop_group import NOW, ShopGroup
+from turnetl.base.edit_outline import CHANGED, EditedPart
 from turnetl.base.model import ToolCall
+from turnetl.extraction.structural import edit_sentences
 
 CART = "/home/dev/shop/src/cart.py"
 
@@ -133,19 +135,64 @@ async def test_a_slight_or_rejected_edit_is_no_fact(call: ToolCall, shop: ShopGr
     assert [fact.text for fact in shop.group.facts] == []
 
 
-async def test_what_a_lint_mark_or_a_kept_value_changes_is_told(shop: ShopGroup) -> None:
+async def test_a_lint_mark_is_told_and_a_name_only_if_it_fixes(shop: ShopGroup) -> None:
     lines = {
         "load": "~load · x = open(p) ⇒ x = open(p)  # noqa: PTH123",
         "total": "~total · s, _ := read() ⇒ s, err := read()",
     }
     await shop.ingest(tool_calls=tuple(edit(line) for line in lines.values()))
-    assert len(shop.texts("CHANGED")) == len(lines)
+    [told] = shop.texts("CHANGED")
+    assert "`load`" in told
+    kept = EditedPart(CHANGED, "total", lines["total"].partition(" · ")[2])
+    assert edit_sentences.phrase(kept) == "in `total`, `s, _ := read()` became `s, err := read()`"
+
+
+@pytest.mark.parametrize(
+    ("details", "told"),
+    [
+        (
+            [" ⇒ if n > 0", "if n > 0 ⇒ ", " ⇒ return n"],
+            "`total` now returns `n`",
+        ),
+        ([" ⇒ if n > 0", "if n > 0 and m ⇒ "], "`total` no longer checks `n > 0 and m`"),
+        (
+            [" ⇒ return a", " ⇒ return b", ' ⇒ raise Empty("no price")'],
+            '`total` now raises `Empty("no price")`, and now returns `a`',
+        ),
+    ],
+)
+def test_of_several_lines_those_are_told_that_are_new_and_say_most(
+    details: list[str], told: str
+) -> None:
+    assert edit_sentences.sentence("total", details) == told
 
 
 async def test_a_major_version_of_a_package_is_told_with_both_values(shop: ShopGroup) -> None:
     line = '~dependencies.react · "react": "^18.2.0", ⇒ "react": "^19.0.1",'
     await shop.ingest(tool_calls=(edit(line, path="package.json"),))
     assert shop.texts("DEPENDS_ON") == ["`package.json`: `react` went from `18.2.0` to `19.0.1`"]
+
+
+async def test_an_edit_that_takes_lines_back_ends_their_change_and_its_decision(
+    shop: ShopGroup,
+) -> None:
+    said = "`total` now always rounds down instead of up. `load` now always reads the cache."
+    first = (edit("~total · round(x) ⇒ floor(x)"), edit("~load · read() ⇒ cached()"))
+    await shop.ingest("a", assistant_text=said, tool_calls=first)
+    assert len(shop.facts("DECIDED")) == 2
+    after = START + timedelta(days=1)
+    back = (
+        edit("~total · floor(x) ⇒ round(x)"),
+        edit("~load · cached() ⇒ disk()"),
+    )
+    calls = [replace(call, ended_at=after) for call in back]
+    await shop.ingest("b", started_at=after, tool_calls=tuple(calls))
+    ended = [one.text for one in shop.group.facts if one.invalid_at == after]
+    assert sorted(ended) == [
+        "The agent decided: `total` now always rounds down instead of up.",
+        "`src/cart.py`: in `load`, `read()` became `cached()`",
+        "`src/cart.py`: in `total`, `round(x)` became `floor(x)`",
+    ]
 
 
 async def test_a_removal_and_a_new_value_end_what_no_longer_holds(shop: ShopGroup) -> None:

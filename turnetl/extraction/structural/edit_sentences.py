@@ -53,28 +53,31 @@ _BOUND = re.compile(r"(?:(?:const|let|var|val) )?([\w, ]{1,80}?) ?:?= ?(\S.*)")
 _MARKS = re.compile(r"^[\s>]*(?:[-*+] (?:\[[ x]\] )?|\d{1,3}[.)] )?")
 _PLAIN_WORD = re.compile(r"[(\"'“]?[A-Za-z]?[a-z]{2,20}[.,;:!?)\"'”]{0,3}")
 _PROSE_WORDS, _TYPO = 4, 0.75
+_LITERAL = re.compile(r"[\"'][^\"'\n]{3,}[\"']")
 _DOES = re.compile(r"(`.{1,200}?` (?:now|no longer) (?:checks|calls|handles|returns) )`")
 _VERBS = {"return": "returns", "raise": "raises", "throw": "throws"}
 
 
-def is_trivial(detail: str) -> bool:
-    """Whether only comments, layout, a typo or the name of a local variable changed."""
+def is_trivial(detail: str, *, fixes: bool = False) -> bool:
+    """Whether only comments, layout, a typo or the name of a local variable changed.
+
+    What fixes a failure may be that a value is no longer dropped, by the name `_`.
+    """
     before, separator, after = detail.partition(BECOMES)
     is_comment = bool(separator) and all(
         not line or _COMMENT.match(line) for line in (before, after)
     )
-    is_slight = bool(before and after) and _is_slight(before, after)
+    is_slight = bool(before and after) and _is_slight(before, after, fixes=fixes)
     return not detail or is_comment or is_slight or detail.startswith("# ")
 
 
-def _is_slight(before: str, after: str) -> bool:
+def _is_slight(before: str, after: str, *, fixes: bool) -> bool:
     sides = [_TRAILING_COMMENT.sub("", line) for line in (before, after)]
     if len({"".join(side.split()).rstrip(",;") for side in sides}) == 1:
         return True
     was, now = map(_BOUND.fullmatch, sides)
     if was is not None and now is not None and was[1] != now[1] and was[2] == now[2]:
-        # `_` takes a value that was dropped.
-        return "_" not in re.findall(r"\w+", f"{was[1]} {now[1]}")
+        return not (fixes and "_" in re.findall(r"\w+", f"{was[1]} {now[1]}"))
     return is_typo(before, after)
 
 
@@ -150,9 +153,10 @@ class _Calls:
         )
 
 
-def sentence(name: str, details: Sequence[str]) -> str:
+def sentence(name: str, details: Sequence[str], *, fixes: bool = False) -> str:
     """Return what changed in a definition and why; empty: no more than comments or layout."""
-    told = [detail for detail in details if not is_trivial(detail)]
+    told = [detail for detail in details if not is_trivial(detail, fixes=fixes)]
+    told = sorted(_without_moved(told), key=_is_plain_addition)
     statements = dict.fromkeys(filter(None, (_statement(name, detail) for detail in told)))
     if not statements:
         return ""
@@ -170,12 +174,32 @@ def sentence(name: str, details: Sequence[str]) -> str:
     return f"{text}: {comment}" if comment else text
 
 
+def _without_moved(details: Sequence[str]) -> Iterator[str]:
+    """Yield the details without lines and conditions that other lines of the edit have, too."""
+    pairs = [detail.partition(BECOMES)[::2] for detail in details]
+    for detail, (before, after) in zip(details, pairs, strict=True):
+        line = before or after
+        is_whole = BECOMES not in detail or bool(before and after)
+        found = None if is_whole else _CONDITION.match(line)
+        part = found.group(2).strip() if found and not found.group(3) else line
+        others = (pair[bool(before)] for pair in pairs if pair != (before, after))
+        if is_whole or not any(part in other for other in others):
+            yield detail
+
+
+def _is_plain_addition(detail: str) -> bool:
+    """Whether a line is new and has no text of its own: `errors.New("no price")` says more."""
+    before, separator, _ = detail.partition(BECOMES)
+    return bool(separator) and not before and _LITERAL.search(detail) is None
+
+
 def phrase(change: EditedPart) -> str:
     """Return what a change did, without the file; empty: that is not known."""
     if change.kind == CHANGED:
         return sentence(
             change.name,
             [change.detail.removeprefix("# ") if BECOMES in change.detail else change.detail],
+            fixes=True,
         )
     verbs = {ADDED: "added", DELETED: "removed", RENAMED: f"renamed to `{change.detail}`"}
     return f"`{change.name}` was {verbs[change.kind]}" if change.kind in verbs else ""

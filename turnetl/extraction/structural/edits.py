@@ -7,9 +7,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
-from turnetl.base import ids, relations
+from turnetl.base import relations
 from turnetl.base.edit_outline import (
     ADDED,
     BECOMES,
@@ -20,7 +19,6 @@ from turnetl.base.edit_outline import (
     RENAMED,
     EditedPart,
 )
-from turnetl.base.model import Fact
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import edit_sentences, shell_commands
 from turnetl.extraction.structural.edit_sentences import code, listed
@@ -40,7 +38,6 @@ from turnetl.extraction.structural.tool_calls import (
     by_its_agent,
 )
 from turnetl.extraction.structural.turn_features import TurnFeatures
-from turnetl.graph.mirror.group import GroupView
 
 RELATIONS = {
     ADDED: relations.ADDED,
@@ -78,7 +75,7 @@ _UNTOLD = re.compile(
 _DEPENDENCIES = re.compile(
     r"(?:^|\.)(?:(?:dev|peer|build|optional)?-?[dD]ependencies)\.(@?[\w./-]+)$"
 )
-_NEEDS = "dependencies."
+NEEDS = "dependencies."
 _CHANGING = re.compile(
     r"\b(?:add|updat|chang|fix|remov|mov|renam|creat|replac|implement|extract|refactor|wrot|delet"
     r"|simplif|introduc|convert|handl|now|no longer|instead)",
@@ -151,8 +148,12 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     moved = {fact.target for fact in facts if fact.relation == "ADDED"}
     yield from (one for one in facts if one.relation != "DELETED" or one.target not in moved)
     known = (*by_file, *(one.file for one in imported), *features.other_files)
+    # A moved file needs what it needed before.
+    new = {fact.target.name for fact in facts if fact.relation == "RENAMED"}
     needed = [
-        one for one in imported if not _is_own(one.name, known) and not TEST_FILE.search(one.file)
+        one
+        for one in imported
+        if not (one.file in new or _is_own(one.name, known) or TEST_FILE.search(one.file))
     ]
     for edit in needed[:_MAX_IMPORTS]:
         text = f"{_shown(edit.file)} imports `{edit.name}`"
@@ -235,7 +236,7 @@ def _with_net(
     kept = [
         edit
         for edit in found
-        if edit.file != file or edit.calls[0] not in calls or edit.name.startswith(_NEEDS)
+        if edit.file != file or edit.calls[0] not in calls or edit.name.startswith(NEEDS)
     ]
     if file is None or not calls:
         return found
@@ -272,7 +273,7 @@ def _of_call(features: TurnFeatures, call: ClassifiedCall) -> Iterator[_Edit]:
             is_new = call.kind is CallKind.CREATE and "updated" not in call.call.result[:200]
             own = [EditedPart(ADDED if is_new else CHANGED, "", _line_change(call))]
         packages = shell_commands.in_manifest(file, call.detail)
-        own += [EditedPart(ADDED, f"{_NEEDS}{package}") for package in packages]
+        own += [EditedPart(ADDED, f"{NEEDS}{package}") for package in packages]
         # The list of dependencies: each of them is a change of its own.
         own = [one for one in own if not (packages and one.name.endswith("dependencies"))]
         yield from _by_name(file, own, (call,))
@@ -369,7 +370,7 @@ def _definition_fact(
     if _dependency(edit):
         yield from _needed(features, edit)
         return
-    target = EntityKey(_label(edit.file, name), name)
+    target = EntityKey(definition_label(edit.file, name), name)
     if change.kind == RENAMED:
         target = EntityKey(target.label, change.detail)
     text = f"{file}: {edit_sentences.phrase(change)}{_added(edit) if change.kind == ADDED else ''}"
@@ -400,7 +401,7 @@ def _changed(edit: _Edit, said: str) -> str:
     return f"{_shown(edit.file)}: {told}" if told else ""
 
 
-def _label(file: str, name: str) -> str:
+def definition_label(file: str, name: str) -> str:
     if _SETTINGS_FILE.search(file):
         return SETTING
     return TEST if _TEST_NAME.search(name) and TEST_FILE.search(file) else SYMBOL
@@ -427,7 +428,7 @@ def _needed(features: TurnFeatures, edit: _Edit) -> Iterator[FactDraft]:
         return
     line = f" (`{code(edit.value[1])}`)" if edit.value is not None and edit.value[1] else ""
     if edit.change.kind == DELETED:
-        gone = EntityKey(SETTING, f"{_NEEDS}{package}")
+        gone = EntityKey(SETTING, f"{NEEDS}{package}")
         yield _draft(features, edit, "DELETED", gone, f"{file} no longer depends on `{package}`")
     else:
         yield _draft(features, edit, "DEPENDS_ON", target, f"{file} depends on `{package}`{line}")
@@ -462,8 +463,9 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
     holding = f" (with {listed(quoted)})" if quoted else ""
     text += holding or ("" if sentence else _first_line(edit.calls[0]))
     calls = tuple(dict.fromkeys(call for one in (edit, *parts) for call in one.calls))
-    target = itself if is_text or not names else EntityKey(_label(edit.file, names[0]), names[0])
-    yield _draft(features, replace(edit, calls=calls), "ADDED", target, text)
+    if names and not is_text:
+        itself = EntityKey(definition_label(edit.file, names[0]), names[0])
+    yield _draft(features, replace(edit, calls=calls), "ADDED", itself, text)
 
 
 def _text_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[FactDraft]:
@@ -565,46 +567,3 @@ def _lines(edit: _Edit) -> Mapping[str, str]:
     return {
         name: "\n".join(map(code, side)) for name, side in zip((BEFORE, AFTER), sides, strict=False)
     }
-
-
-_ENDS: Mapping[str, tuple[str, ...]] = {
-    "DELETED": ("ADDED", "CHANGED", "DEPENDS_ON"),
-    "ADDED": ("DELETED",),
-    "CHANGED": ("CHANGED",),
-}
-"""What a later fact about the same thing ends."""
-
-
-def with_ends(
-    facts: Iterable[Fact], names: Mapping[str, str], group: GroupView, now: datetime
-) -> Iterator[Fact]:
-    """Yield the facts of a turn, and those of its group, that no longer hold, with their ends.
-
-    What was added and is removed, a value that changed again. Turns may arrive late: either of the
-    two facts may be the one of the turn. `names` has the names of entities by uuid.
-    """
-    for fact in facts:
-        if fact.relation not in _ENDS or fact.valid_at is None:
-            continue
-        name = ids.folded_name(PACKAGE, names[fact.target].removeprefix(_NEEDS))
-        needed = ids.entity_id(fact.group_id, PACKAGE, name)
-        for relation in (*_ENDS, "DEPENDS_ON"):
-            for other in group.valid_facts(fact.source, relation):
-                earlier, later = sorted(
-                    (fact, other), key=lambda one: (one.valid_at or now, one.uuid)
-                )
-                if other.uuid != fact.uuid and _no_longer_holds(earlier, later, needed):
-                    yield replace(earlier, invalid_at=later.valid_at, expired_at=now)
-
-
-def _no_longer_holds(earlier: Fact, later: Fact, needed: str) -> bool:
-    if earlier.relation not in _ENDS.get(later.relation, ()) or earlier.valid_at == later.valid_at:
-        return False
-    # With a file, all that is in it is removed.
-    is_whole_file = later.relation == "DELETED" and later.target == later.source
-    if not is_whole_file and earlier.target not in {later.target, needed}:
-        return False
-    if later.relation != "CHANGED":
-        return True
-    before = later.attributes.get(BEFORE)
-    return bool(before) and earlier.attributes.get(AFTER) == before

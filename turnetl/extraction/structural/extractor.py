@@ -84,7 +84,7 @@ class StructuralExtractor:
         new = {fact.uuid: fact for fact in compress(stated, is_new)}
         superseded = supersession.supersede(episode, new.values(), found.names, group, now)
         invalidated = [replace(fact, expired_at=now if fact.invalid_at else None) for fact in ended]
-        gone = edits.with_ends(superseded.facts, found.names, group, now)
+        gone = supersession.ended_edits(superseded.facts, found.names, group, now)
         undone_edits = [one for one in extracted.undone if isinstance(one, UndoneEdits)]
         undone = (
             *commits.undone_facts(extracted.undone, turn.group_id, group, now),

@@ -195,8 +195,8 @@ _HYPOTHETICAL = cues.cue(
 _REPORT_TAIL = re.compile(
     r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please|(?:have"
     r"|take) a look|(?:you (?:should|could) )?consider|(?:we|I|I'd) (?:suggest|recommend)"
-    r"|(?<=- )(?:commit|push|fix) (?:it|that|this))\b[^:\n]*$|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) "
-    r"[^:,\n]*\?$",
+    r"|(?<=- )(?:commit|push|fix) (?:it|that|this))\b[^:\n]*$"
+    r"|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) [^:,\n]*\?$",
     re.IGNORECASE,
 )
 """What a report asks for; no part of the problem."""

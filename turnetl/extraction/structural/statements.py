@@ -17,7 +17,8 @@ from turnetl.episode_text.options import Offer, Reply
 from turnetl.extraction.structural import decision_cues as cues
 from turnetl.extraction.structural import decisions, entity_names, lexicon, problems
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
-from turnetl.extraction.structural.edits import TEST_FILE
+from turnetl.extraction.structural.edit_sentences import is_definition
+from turnetl.extraction.structural.edits import TEST_FILE, definition_label
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     DECISION,
@@ -362,17 +363,27 @@ def _named_by(features: TurnFeatures, turn: Turn) -> Iterator[EntityKey]:
 def _named(features: TurnFeatures, sentence: str) -> Iterator[EntityKey]:
     """Yield what a sentence has in backticks, as the label of a line, or in Latin letters."""
     for one in _CODE_NAME.finditer(sentence):
-        name = one[1] or one[2]
+        name = (one[1] or one[2]).removesuffix("()")
+        yield from _defined(features, name)
         is_file = "/" in name and entity_names.is_file_like(name)
         if is_file and (file := features.paths.mentioned(name)):
             yield EntityKey(FILE, file)
         elif name.casefold() not in lexicon.LITERALS:
-            yield EntityKey(CONCEPT, name.removesuffix("()"))
+            yield EntityKey(CONCEPT, name)
     label = _LABELLED.match(sentence)
     if label is not None and not lexicon.NO_TOPIC.intersection(label[1].casefold().split()):
         yield EntityKey(CONCEPT, label[1].casefold())
     if _UNSPACED.search(sentence) and (latin := _LATIN.search(sentence)):
         yield EntityKey(CONCEPT, latin[0].casefold())
+
+
+def _defined(features: TurnFeatures, name: str) -> Iterator[EntityKey]:
+    """Yield the definition of that name that the turn edited."""
+    for call in features.calls:
+        for part in call.changes if call.kind in WRITE_KINDS and call.targets else ():
+            file = features.paths.file(part.path or call.targets[0])
+            if file and is_definition(part, name):
+                yield EntityKey(definition_label(file, part.name), part.name)
 
 
 def _edited_for(

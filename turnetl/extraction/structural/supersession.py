@@ -9,7 +9,8 @@ besides its names: "polars instead of pandas in the report" does not end "use pa
 both choose different names for the same subject, or answer the same question differently. Or both
 are about the same thing in nearly the same words, and one negates the other, or they differ in a
 number or in words that exclude each other. Only facts of the same target or session are compared.
-A turn that seems to take back a decision in other words is linked and ends nothing.
+A turn that seems to take back a decision in other words is linked and ends nothing. An edit ends
+what an earlier one did to the same lines.
 """
 
 import re
@@ -20,12 +21,23 @@ from enum import Enum
 
 from turnetl.base import ids
 from turnetl.base.model import Episode, Fact, GroupId
-from turnetl.base.relations import DECIDED, DECIDING, PREFERS, REJECTED, SUPERSEDES
+from turnetl.base.relations import (
+    ADDED,
+    CHANGED,
+    DECIDED,
+    DECIDING,
+    DELETED,
+    DEPENDS_ON,
+    PREFERS,
+    REJECTED,
+    SUPERSEDES,
+)
 from turnetl.episode_text.prose import shorten
 from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.decision_cues import NEGATES, NUMBER
 from turnetl.extraction.structural.decisions import content_words, without_topic
-from turnetl.extraction.structural.findings import FILE, UndoneEdits
+from turnetl.extraction.structural.edits import AFTER, BEFORE, NEEDS
+from turnetl.extraction.structural.findings import FILE, PACKAGE, UndoneEdits
 from turnetl.graph.mirror.group import GroupView
 
 CHOSEN = "chosen"
@@ -350,9 +362,75 @@ def undone_decisions(
         file = ids.entity_id(group_id, FILE, ids.folded_name(FILE, one.file))
         for fact in group.valid_facts_to(file, DECIDED):
             is_earlier = one.at is None or fact.valid_at is None or fact.valid_at <= one.at
-            is_agents = fact.text.startswith("The agent ")
-            if is_agents and is_earlier and not one.turns.isdisjoint(fact.turns):
+            if _is_agents(fact) and is_earlier and not one.turns.isdisjoint(fact.turns):
                 yield replace(fact, invalid_at=one.at, expired_at=now)
+
+
+_ENDS: Mapping[str, tuple[str, ...]] = {
+    DELETED: (ADDED, CHANGED, DEPENDS_ON),
+    ADDED: (DELETED,),
+    CHANGED: (CHANGED,),
+}
+"""What a later fact about the same thing ends."""
+
+
+def ended_edits(
+    facts: Iterable[Fact], names: Mapping[str, str], group: GroupView, now: datetime
+) -> Iterator[Fact]:
+    """Yield the facts of a turn, and those of its group, that no longer hold, with their ends.
+
+    What was added and is removed, a line that changed again; with a line that is taken back ends
+    what the agent decided about it. Turns may arrive late: either of the two facts may be the one
+    of the turn. `names` has the names of entities by uuid.
+    """
+    for fact in facts:
+        if fact.relation not in _ENDS or fact.valid_at is None:
+            continue
+        name = ids.folded_name(PACKAGE, names[fact.target].removeprefix(NEEDS))
+        needed = ids.entity_id(fact.group_id, PACKAGE, name)
+        for relation in (*_ENDS, DEPENDS_ON):
+            for other in group.valid_facts(fact.source, relation):
+                earlier, later = sorted(
+                    (fact, other), key=lambda one: (one.valid_at or now, one.uuid)
+                )
+                if other.uuid != fact.uuid and _no_longer_holds(earlier, later, needed):
+                    ended = [earlier, *_taken_back(earlier, later, group)]
+                    yield from (
+                        replace(one, invalid_at=later.valid_at, expired_at=now) for one in ended
+                    )
+
+
+def _no_longer_holds(earlier: Fact, later: Fact, needed: str) -> bool:
+    if earlier.relation not in _ENDS.get(later.relation, ()) or earlier.valid_at == later.valid_at:
+        return False
+    # With a file, all that is in it is removed.
+    is_whole_file = later.relation == DELETED and later.target == later.source
+    if not is_whole_file and earlier.target not in {later.target, needed}:
+        return False
+    written = _lines(earlier, AFTER)
+    return later.relation != CHANGED or bool(written and written <= _lines(later, BEFORE))
+
+
+def _taken_back(earlier: Fact, later: Fact, group: GroupView) -> Iterator[Fact]:
+    """Yield what the agent decided about lines that are again what they were before."""
+    if later.relation != CHANGED or _lines(earlier, BEFORE) != _lines(later, AFTER):
+        return
+    written = content_words(f"{earlier.text} {earlier.attributes.get(AFTER, '')}")
+    for end in dict.fromkeys((earlier.source, earlier.target)):
+        for fact in group.valid_facts_to(end, DECIDED):
+            is_of_turn = not set(fact.turns).isdisjoint(earlier.turns)
+            shared = written & content_words(_sentence(fact))
+            is_about = end != earlier.source or len(shared) >= _MIN_SHARED
+            if is_of_turn and is_about and _is_agents(fact):
+                yield fact
+
+
+def _lines(fact: Fact, side: str) -> frozenset[str]:
+    return frozenset(str(fact.attributes.get(side, "")).split("\n")) - {""}
+
+
+def _is_agents(fact: Fact) -> bool:
+    return fact.text.startswith("The agent ")
 
 
 def _statement(fact: Fact) -> str:
