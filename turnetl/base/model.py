@@ -308,25 +308,14 @@ DESCRIPTION = "described_as"
 _PLACE = re.compile(r"[A-Z]\w*(?P<file> in `[^`]*`)?")
 """A description that says no more than where a thing is."""
 _FIRST_NAMED = re.compile(r": first named \d{4}-.*", re.DOTALL)
-"""Ends the description of a thing of which the turn that named it has no fact."""
+"""Ends descriptions of earlier versions."""
 
 
 def description(entity: Entity) -> str:
-    """Return the summary that an entity has until it has facts; may be empty.
-
-    A label, and a label with a place, say nothing of the thing.
-    """
-    text = str(entity.attributes.get(DESCRIPTION, ""))
-    return "" if not text or _PLACE.fullmatch(text) else f"{text}."
-
-
-def heading(entity: Entity) -> str:
-    """Return what a summary begins with, above what facts say; may be empty."""
+    """Return what a summary begins with, above what facts say; empty for a label alone."""
     text = _FIRST_NAMED.sub("", str(entity.attributes.get(DESCRIPTION, "")))
     place = _PLACE.fullmatch(text)
-    if not place:
-        return description(entity)
-    return f"{place[0]}." if place["file"] else ""
+    return f"{text}." if text and (not place or place["file"]) else ""
 
 
 ENDED_BY, LATER = "ended_by", "later_turn_says"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from turnetl.base.model import Entity, Fact, Usage, description, heading
+from turnetl.base.model import Entity, Fact, Usage, description
 from turnetl.base.relations import (
     CAUSED_BY,
     CHANGES,
@@ -67,7 +67,7 @@ def rule_summary(entity: Entity, facts: Iterable[Fact]) -> str:
     The same facts give the same summary, in whichever order they come.
     """
     active = _latest_first(facts)
-    return with_facts(heading(entity), active) if with_facts("", active) else ""
+    return with_facts(description(entity), active) if with_facts("", active) else ""
 
 
 def with_facts(title: str, facts: Iterable[Fact]) -> str:

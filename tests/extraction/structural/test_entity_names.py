@@ -116,11 +116,14 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
             assert len(set.union(*folded)) == len(things)
 
 
-async def test_a_named_thing_has_its_place_and_when_it_was_named(shop: ShopGroup) -> None:
+async def test_a_named_thing_has_its_place_and_a_ticket_what_is_said_of_it(shop: ShopGroup) -> None:
     await shop.ingest(user_text="What is OrderTotal in `total.go`?", tool_calls=CALLS[4:5])
     summaries = {entity.name: entity.summary for entity in shop.group.entities}
-    assert summaries["OrderTotal"] == "Function in `src/total.go`: first named 2026-03-02."
+    assert summaries["OrderTotal"] == "Function in `src/total.go`."
     assert summaries["src/total.go"] == "File that declares `OrderTotal`, `TestTotal_Rounds`."
+    await shop.ingest("b", user_text="SHOP-12 is about late refunds. Where are they?")
+    [ticket] = [one for one in shop.group.entities if one.name == "SHOP-12"]
+    assert ticket.summary == "Ticket: SHOP-12 is about late refunds."
 
 
 async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None:
@@ -128,10 +131,9 @@ async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None
     [before] = [one for one in shop.group.entities if one.name == "OrderTotal"]
     await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
     after = shop.group.entity(before.uuid)
-    first = "first named 2026-03-02."
-    assert before.summary == f"Symbol: {first}"
+    assert before.summary == ""
     assert after is not None
-    assert after.summary == f"Function in `src/total.go`: {first}"
+    assert after.summary == "Function in `src/total.go`."
 
 
 async def test_what_only_a_response_names_is_no_entity(shop: ShopGroup) -> None:

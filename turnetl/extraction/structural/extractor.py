@@ -46,7 +46,8 @@ from turnetl.graph.mirror.group import GroupView
 
 _MAX_UNRELATED_ENTITIES, _MAX_NAMED = 12, 40
 """Entities of a turn without a fact, and the names that are asked for them."""
-_MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, TICKET, PULL_REQUEST, FLAG, SETTING})
+_NUMBERED = frozenset({TICKET, PULL_REQUEST})
+_MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, FLAG, SETTING}) | _NUMBERED
 """Labels of what a prompt mentions without a fact: a branch or a tool says nothing alone."""
 
 
@@ -152,7 +153,7 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
 
 
 def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
-    """Yield what the turn mentions without a fact, each with what it is and when it was named.
+    """Yield what the turn mentions without a fact, each with what it is, if the turn shows that.
 
     It is what the prompt names, the ticket of the branch, edited files, and what calls show of
     opened files and of what the response names. A chat has none: its names are those of examples.
@@ -166,14 +167,13 @@ def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
     if ticket := entity_names.ticket_of(branch):
         yield replace(ticket, description=f"Ticket of branch `{branch}`")
     edited = [EntityKey(FILE, file) for file in features.edited_files]
-    # What was asked then would be found by words that are not about the thing.
-    first = f"first named {features.turn.started_at:%Y-%m-%d}"
     for key in islice(dict.fromkeys((*named, *files, *features.named)), _MAX_NAMED):
         what = features.description(key)
-        if what.startswith("File that "):
+        # What is asked is about a ticket, but not about a file or a symbol.
+        if key.label in _NUMBERED and (said := features.statement_about(key.name)):
+            what = f"{key.label}: {said}"
+        if what or key in named or key in edited:
             yield replace(key, description=what)
-        elif what or key in named or key in edited:
-            yield replace(key, description=f"{what or key.label}: {first}")
 
 
 def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
