@@ -305,7 +305,7 @@ DESCRIPTION = "described_as"
 """Attribute of an entity: what it is and where, without a sentence of a text."""
 
 
-_PLACE = re.compile(r"[A-Z]\w*(?P<file> in `[^`]*`)?")
+_PLACE = re.compile(r"[A-Z]\w*(?P<file>(?: used)? in `[^`]*`)?")
 """A description that says no more than where a thing is."""
 _FIRST_NAMED = re.compile(r": first named \d{4}-.*", re.DOTALL)
 """Ends descriptions of earlier versions."""

@@ -117,9 +117,13 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
 
 
 async def test_a_named_thing_has_its_place_and_a_ticket_what_is_said_of_it(shop: ShopGroup) -> None:
-    await shop.ingest(user_text="What is OrderTotal in `total.go`?", tool_calls=CALLS[4:5])
+    asked = "What is OrderTotal in `total.go`, and `maxItems`? Who calls `roundUp`?"
+    shown = tool("Read", "/home/dev/shop/src/cart.go", "maxItems = 3\nreturn roundUp(x)")
+    await shop.ingest(user_text=asked, tool_calls=(*CALLS[4:5], shown))
     summaries = {entity.name: entity.summary for entity in shop.group.entities}
     assert summaries["OrderTotal"] == "Function in `src/total.go`."
+    assert summaries["maxItems"] == "Symbol in `src/cart.go`."
+    assert summaries["roundUp"] == "Symbol used in `src/cart.go`."
     assert summaries["src/total.go"] == "File that declares `OrderTotal`, `TestTotal_Rounds`."
     await shop.ingest("b", user_text="SHOP-12 is about late refunds. Where are they?")
     [ticket] = [one for one in shop.group.entities if one.name == "SHOP-12"]

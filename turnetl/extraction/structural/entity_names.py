@@ -111,6 +111,7 @@ _DECLARED = re.compile(
     r"([A-Za-z_]\w{2,60})(?=\W)(?! ?\[\.\.\. )",
     re.MULTILINE,
 )
+_ASSIGNS = re.compile(r"[^A-Za-z_]*(?:\w+ ){0,2}")
 _ENVIRONMENT = re.compile(r"(?:environ\W{1,3}|[Ee]nv\W{1,3}|ENV |export |\$\{?|-e )$")
 _MAX_PATH_LENGTH, _MIN_LENGTH, _MAX_OCCURRENCES = 300, 4, 8
 
@@ -151,6 +152,14 @@ def declaration(name: str, text: str) -> str:
     """Return the kind of thing that a text of code declares under a name; empty if it does not."""
     found = (_DECLARING.search(before) for before, _ in _occurrences(name, text))
     return next((_KINDS[match.group(1)] for match in found if match), "")
+
+
+def is_assigned(name: str, text: str) -> bool:
+    """Return whether a line of code gives a name a value."""
+    return any(
+        _ASSIGNS.fullmatch(before.rpartition("\n")[2]) and re.match(r" ?:?=[^=]", after)
+        for before, after in _occurrences(name, text)
+    )
 
 
 def declared(text: str) -> list[str]:

@@ -54,7 +54,9 @@ _MAX_FOLDERS = 12
 """Folders above a guessed root that a path of the group may start with."""
 _WHERE = re.compile(r"\w+ in `([^`]+)`")
 """Begins the description of what a file declares."""
-_LABELLED = re.compile(r"(?P<place>[A-Z]\w*(?: in `[^`]*`)?)(?:: (?P<said>.+))?", re.DOTALL)
+_LABELLED = re.compile(
+    r"(?P<place>[A-Z]\w*(?:(?: used)? in `[^`]*`)?)(?:: (?P<said>.+))?", re.DOTALL
+)
 """A description that begins with a label and a place; others say what the thing is."""
 
 

@@ -310,7 +310,13 @@ class TurnFeatures:
             kind = entity_names.declaration(name, text)
             if kind and entity.label in {SYMBOL, TEST}:
                 return f"{kind if entity.label == SYMBOL else TEST} in `{file}`"
-        return f"{entity.label} in `{holding[0][0]}`" if holding else ""
+        if not holding:
+            return ""
+        edited = {part.name.rpartition(".")[2] for call in self.calls for part in call.changes}
+        assigned = (file for file, text in holding if entity_names.is_assigned(name, text))
+        where = next(assigned, "") if entity.label in {SYMBOL, TEST} else holding[0][0]
+        used = "" if where or name in edited else " used"
+        return f"{entity.label}{used} in `{where or holding[0][0]}`"
 
     def statement_about(self, name: str) -> str:
         """Return the first sentence of the response, else of the prompt, that names a thing."""
