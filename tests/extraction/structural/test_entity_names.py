@@ -130,8 +130,12 @@ async def test_a_named_thing_has_its_place_and_a_ticket_what_is_said_of_it(shop:
     assert ticket.summary == "Ticket: SHOP-12 is about late refunds."
 
 
-async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None:
-    await shop.ingest("a", user_text="Why does `OrderTotal` round?", assistant_text="It is a sum.")
+async def test_what_is_only_named_is_no_entity_until_a_turn_tells_of_it(
+    shop: ShopGroup,
+) -> None:
+    await shop.ingest("0", user_text="Why does `OrderTotal` round?", assistant_text="It is a sum.")
+    assert shop.names("Symbol") == []
+    await shop.ingest("a", user_text="`OrderTotal` should never round")
     [before] = [one for one in shop.group.entities if one.name == "OrderTotal"]
     await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
     after = shop.group.entity(before.uuid)

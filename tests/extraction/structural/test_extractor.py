@@ -90,7 +90,7 @@ async def test_a_known_entity_gains_a_label_and_keeps_its_other_fields(shop: Sho
 
 
 async def test_another_spelling_is_the_same_entity_with_the_first_one(shop: ShopGroup) -> None:
-    await shop.ingest("a", user_text="Does `applyDiscount` round down?")
+    await shop.ingest("a", user_text="We should never round in `applyDiscount`")
     second = await shop.ingest("b", user_text="Has `cart.apply_discount()` a test for zero?")
     [renamed] = second.entities
     assert (renamed.name, renamed.aliases) == ("applyDiscount", ("apply_discount",))

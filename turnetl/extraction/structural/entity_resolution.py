@@ -92,6 +92,9 @@ class TurnEntities:
         self._found[uuid].names.add(key.name)
         return uuid
 
+    def is_known(self, key: EntityKey) -> bool:
+        return self._is_known(self._resolved(key))
+
     def mention_file(self, path: str) -> None:
         """Note the only file of the group whose path is this one or ends so, if there is one."""
         end = f"/{path}".casefold()

@@ -76,7 +76,9 @@ class StructuralExtractor:
         turn = episode.turn
         found = TurnEntities(turn.group_id, group, guessed_root=extracted.guessed_root)
         for entity in extracted.entities:
-            found.uuid(entity)
+            # Of what is only named, nothing would be told.
+            if entity.description or found.is_known(entity):
+                found.uuid(entity)
         for path in extracted.mentioned_files:
             found.mention_file(path)
         drafts = (*extracted.facts, *fixes)
@@ -173,7 +175,7 @@ def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
         if key.label in _NUMBERED and (said := features.statement_about(key.name)):
             what = f"{key.label}: {said}"
         if what or key in named or key in edited:
-            yield replace(key, description=what)
+            yield replace(key, description=what or key.label * (key in edited))
 
 
 def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
