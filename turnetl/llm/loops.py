@@ -37,7 +37,8 @@ def repeats_itself(text: str) -> bool:
 
 def distinct_entries(text: str) -> str | None:
     """Return a truncated JSON object with each entry of its list once; None if it has no entry."""
-    decoder, entries = json.JSONDecoder(), {}
+    decoder = json.JSONDecoder()
+    entries: dict[str, None] = {}
     head, opening, rest = text.partition("[")
     try:
         while opening and rest:
