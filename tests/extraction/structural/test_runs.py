@@ -14,6 +14,14 @@ GO_FAILURE = "--- FAIL: TestCart (0.01s)\n    cart_test.go:12: want 3, got 4\nFA
 LINT = "cart/cart.go:8:2: `f.Close` is not checked (errcheck)\n1 issues:"
 
 
+EXIT_1 = "##[error]Process completed with exit code 1."
+
+
+def ci_log(*lines: str) -> str:
+    """Return a log of CI with a job, a step and a time before each line."""
+    return "\n".join(f"test\tRun\t2026-01-02T03:04:05.6789012Z {line}" for line in lines)
+
+
 def at(minute: int, call: ToolCall) -> ToolCall:
     return replace(call, ended_at=START + timedelta(minutes=minute))
 
@@ -61,10 +69,18 @@ async def test_a_failure_is_named_by_its_test_its_rule_and_file_or_its_message(
             "`make lint` failed with `errcheck in cart/cart.go`: 'f.Close' is not checked",
         ),
         (
-            passed(
-                "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
-            ),
+            passed("gh run view 7 --log-failed", ci_log("--- FAIL: TestTax")),
             "CI, as `gh run view 7 --log-failed` shows, failed in `TestTax`",
+        ),
+        (
+            passed("gh run view 7 --log-failed", ci_log('npm error No such script: "web"', EXIT_1)),
+            'CI, as `gh run view 7 --log-failed` shows, failed with `No such script: "web"`',
+        ),
+        (
+            passed(
+                "gh run view 7 --log", ci_log("fatal: no tags", "##[error]No space left on device")
+            ),
+            "CI, as `gh run view 7 --log` shows, failed with `No space left on device`",
         ),
         (failed("git push", "fatal: no upstream"), "`git push` failed with `fatal: no upstream`"),
         (
@@ -86,6 +102,10 @@ async def test_what_a_run_that_passed_or_a_search_prints_is_no_failure(
         passed("go test -v ./...", "Error: no remote\n--- PASS: TestRejectsErrors\nok  \tshop\t1s"),
         failed("go test ./...", "KeyError: 'price'\nFAIL\tshop/cart\t0.1s\nok  \tshop/tax\t0.1s"),
         passed("cat log.txt; git log", KEY_ERROR),
+        passed("gh run view 7 --log", ci_log("fatal: no tags", "1 step was skipped")),
+        passed(
+            "gh run view 7 --log", ci_log("fatal: no tags", "##[error]The operation was canceled.")
+        ),
         failed("grep -rn raise src", "src/cart.py:3:    raise KeyError('price')"),
         tool("Grep", '{"pattern":"raise"}', "KeyError: 'price'"),
         passed("git push || echo 'error: failed'", "error: failed"),
@@ -140,9 +160,7 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     assert await resolution(log, fix, green) == ("fixed", [])
     assert await resolution(log, review, green) == ("passed_on_rerun", [])
     assert await resolution(local, passed("git push", "done"), lint) == ("unresolved", [])
-    test = passed(
-        "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
-    )
+    test = passed("gh run view 7 --log-failed", ci_log("--- FAIL: TestTax"))
     here = "go test -count=5 -run TestTax ./tax"
     assert await resolution(test, passed(here, "ok  \tshop/tax\t1s")) == ("passed_on_rerun", [])
     assert await resolution(test, passed("go test ./...", "ok  \tshop/tax\t1s")) == (

@@ -29,6 +29,8 @@ CI_PREFIX = re.compile(
     r"^(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
 )
 """Job, step and time before each line of a log that `gh run view` prints."""
+CI_MARK = "##[error]"
+"""What a runner of GitHub prints before its errors."""
 
 _PATH = r"(?:[A-Z]:\\)?[^\s:()'\"]{1,200}"
 _KIND = (
@@ -67,8 +69,8 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
 _TITLE = r"[^\n]{3,150}"
 TESTS = _patterns(
     # pytest, with and without its summary; unittest
-    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"
-    r"(?: - (?P<message>[^\n]{1,300}))?",
+    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s\[]{{1,150}})"
+    r"(?:\[[^\n]{0,150}?\](?= - |\s*$))?(?: - (?P<message>[^\n]{1,300}))?",
     r"^_{3,80} (?:ERROR at (?:setup|teardown) of )?(?:\w{1,80}\.){0,3}"
     r"(?P<test>test\w{0,150})(?:\[[^\n]{0,100}\])? _{3,80}$",
     r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?!unittest\.loader)(?P<location>[\w.]{1,150})"
@@ -138,7 +140,7 @@ GO_PANIC = re.compile(r"^(panic: [^\n]{3,300}?)(?: \[recovered[^\n]{0,40}\])?$",
 GO_STEP = re.compile(r"^\s{0,20}(?:---|===) ")
 GO_PACKAGE = re.compile(r"^FAIL\t(\S{1,200})", re.MULTILINE)
 REASON = re.compile(
-    rf"^\s{{0,12}}(?:E {{1,8}})?(?P<first>{_KIND}: [^\n]{{3,300}}"
+    rf"^\s{{0,12}}(?:E {{1,8}})?(?P<first>{_KIND}:(?: |[ ]?\nE {{1,12}})[^\n]{{3,300}}"
     r"|fixture '[^'\n]{1,80}' not found|expect(?:\(|ed\b)[^\n]{5,300}|Failure/Error: [^\n]{3,300}|"
     r"assertion [^\n]{5,300}"
     r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]{3,200}\n[^\n]{3,300})",
@@ -150,7 +152,7 @@ VALUES = re.compile(
     re.MULTILINE,
 )
 REASON_MARK = re.compile(
-    r"^thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]*\n|^Failure/Error: "
+    r"^thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]*\n|^Failure/Error: |\nE {1,12}"
 )
 NEXT_TEST = re.compile(
     r"^\s{0,4}(?:\d{1,3}\) |● |_{3,80} |(?:FAIL|ERROR):? |---- |rspec |test |failures:)",
@@ -256,18 +258,19 @@ FINDINGS = _patterns(
     r"(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
 )
 WRAPPED = re.compile(
-    rf"^({_PATH}\.\w{{1,5}}:\d+:\d+: [^\n]{{5,300}})\n\s{{1,4}}(\([a-z][\w:-]{{1,40}}\))$"
-    r"|^(\s{1,8}\d+:\d+\s{1,8}error\s[^\n]{5,300})"
-    r"\n\s{8,40}([A-Za-z][^\n]{0,200} {2}@?[\w/-]{2,60})$",
+    rf"^{_PATH}\.\w{{1,5}}:\d+:\d+: (?:[^\n]{{5,300}}\n\s{{1,4}}"
+    r"|[^\n`]{0,200}`[^`\n]{0,300}(?:\n[^`\n]{0,300}){1,20}`[^\n]{0,200} )\([a-z][\w:-]{1,40}\)$"
+    r"|^\s{1,8}\d+:\d+\s{1,8}error\s[^\n]{5,300}\n\s{8,40}[A-Za-z][^\n]{0,200} {2}@?[\w/-]{2,60}$",
     re.MULTILINE,
 )
-"""A message of a linter that goes on in the next line, which ends with its rule."""
+"""A message of a linter that goes on in the next lines, as a quoted text: its rule ends it."""
 FORMATTING = re.compile(
     r"not (?:properly |go)?format|incorrectly sorted|Formatter would have|Code style issues|would "
     r"reformat|would be reformatted|^Diff in ",
     re.MULTILINE | re.IGNORECASE,
 )
-RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
+LINE_BREAK = re.compile(r"\s*\n\s*")
+RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5})(?: ?\(related information\))?: ")
 LISTED_FILE = re.compile(
     r"^(?:In (?=\S{1,200} line \d)| {1,3}Line {2,6}|FILE: )?((?:/|\./)?[\w@./-]{1,200}\.\w{1,5})"
     r"(?:(?: line \d{1,6})?:)?$",
@@ -350,9 +353,13 @@ FAILURE_WORD = re.compile(
     r"|not installed|changed significantly)\b",
     re.IGNORECASE,
 )
+RULER = re.compile(r"\W{0,3}([=_*#~-])\1{3,}")
+"""A line that separates others; a title may stand in it."""
+CUT_SUMMARY = re.compile(r"(?:\.\.\.|:\s*)$")
+"""How the line of pytest's summary ends that has only the beginning of a message."""
 GENERIC_MESSAGE = re.compile(
     r"^(?:\w{0,30}error: )?(?:exit (?:code|status) \d|exit$|\(none\)|process completed"
-    r"|task (?:failed|exited)|(?-i:FAIL(?:ED)?\b)|make: \*\*\*"
+    r"|the operation was cancell?ed|task (?:failed|exited)|(?-i:FAIL(?:ED)?\b)|make: \*\*\*"
     r"|\[?\w{1,20}\]? ?(?:exited|failed)(?=:?$|,| (?:with|after|due|\())"
     r"|errors?$|failed$|killed$|(?:\d{1,5} )?issues found|usage: |\[info\]|build fail|found \d"
     r"|(?:\u2716 )?\d{1,5}/\d{1,5} |\d{1,5} files? |[\u256d\u2500]{1,3} ?error"

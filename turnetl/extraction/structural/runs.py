@@ -106,7 +106,7 @@ def run_findings(
     runs = [*_runs(features.calls, features.turn)]
     edits = [*_edits(features.calls, features.turn, features.paths, features.sentence_about)]
     before = [
-        replace(edit, index=-1)
+        replace(edit, index=-1, turn_id=turn.turn_id)
         for turn, of_turn in earlier
         for edit in _edits(of_turn, turn, _paths(turn))
     ]
@@ -151,8 +151,11 @@ def resolve_earlier(
             end, fixed = _report_end(fact, since, group, is_known=is_known)
         else:
             end, fixed = _failure_end(fact, since, group, is_known=is_known)
-        if end is not None and str(end[0]) != fact.attributes.get("resolution"):
-            attributes = {**fact.attributes, "resolution": str(end[0])}
+        known = fact.attributes.get("resolution")
+        if end is not None and end[0] != known:
+            # What passes confirms the edit that its turn claimed.
+            resolution = Resolution.FIXED if known == Resolution.EDITED and end[1] else end[0]
+            attributes = {**fact.attributes, "resolution": str(resolution)}
             ended[fact.uuid] = replace(fact, invalid_at=end[1], attributes=attributes)
             fixes += fixed
     return [*ended.values()], fixes
@@ -167,10 +170,11 @@ def _report_end(
 ) -> tuple[_End | None, Iterable[FactDraft]]:
     target = group.entity(fact.target)
     problem = reports.ReportedProblem.of_attributes(target.name if target else "", fact.attributes)
-    end = reports.end_of(problem, history, is_same_turn=False, is_known=is_known)
+    turns = frozenset(fact.turns)
+    end = reports.end_of(problem, history, turns, is_known=is_known)
     if end is None:
         return None, ()
-    return (end.resolution, end.run.at if end.run else None), reports.fix_of(problem, end)
+    return (end.resolution, end.run.at if end.run else None), reports.fix_of(problem, end, turns)
 
 
 def _failure_end(
@@ -419,7 +423,7 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
         yield from _utility_runs(index, call, at, text, is_error=is_error)
         return
     suspect = _suspect(parsed, text, is_error=is_error)
-    found = _found(suspect, shell, text, is_error=is_error) if suspect else []
+    found = _found(suspect, call, text, is_error=is_error) if suspect else []
     is_unknown = bool(_BACKGROUND.match(text) or _AMPERSAND.search(shell))
     workdir = _WORKDIR.search(call.call.input[:4000])
     for command in parsed:
@@ -483,11 +487,12 @@ def _suspect(parsed: Sequence[ShellCommand], text: str, *, is_error: bool) -> Sh
     return parsed[-1] if is_error else None
 
 
-def _found(command: ShellCommand, shell: str, text: str, *, is_error: bool) -> list[CommandFailure]:
+def _found(
+    command: ShellCommand, call: ClassifiedCall, text: str, *, is_error: bool
+) -> list[CommandFailure]:
+    shell = call.targets[0]
     if is_ci_log(command.line):
-        # A log has more than what failed: its messages are of any step.
-        listed = failures.check_failures(text, is_error=is_error)
-        return [one for one in listed if one.kind is not FailureKind.ERROR or one.is_job]
+        return failures.ci_failures(text, call.call.result, is_error=is_error)
     if command.is_test:
         listed = failures.check_failures(text, is_error=is_error)
         return listed or (failures.unlisted_failure(text) if is_error else [])
