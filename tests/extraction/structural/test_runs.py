@@ -14,6 +14,7 @@ GO_FAILURE = "--- FAIL: TestCart (0.01s)\n    cart_test.go:12: want 3, got 4\nFA
 LINT = "cart/cart.go:8:2: `f.Close` is not checked (errcheck)\n1 issues:"
 
 
+TRACE = 'Traceback (most recent call last):\n  File "load.py", line 3\nKeyError: "price"'
 EXIT_1 = "##[error]Process completed with exit code 1."
 
 
@@ -102,6 +103,10 @@ async def test_what_a_run_that_passed_or_a_search_prints_is_no_failure(
         passed("go test -v ./...", "Error: no remote\n--- PASS: TestRejectsErrors\nok  \tshop\t1s"),
         failed("go test ./...", "KeyError: 'price'\nFAIL\tshop/cart\t0.1s\nok  \tshop/tax\t0.1s"),
         passed("cat log.txt; git log", KEY_ERROR),
+        passed("docker logs web", "Error: no price of the cart"),
+        passed("npm run dev & sleep 3; cat log.txt", "Error: no price of the cart"),
+        passed("gh issue create -b 'Error: no price'", "Error: no price"),
+        passed("./push.sh", "error: retried\n1\n2\n3\n4\n5\npushed"),
         passed("gh run view 7 --log", ci_log("fatal: no tags", "1 step was skipped")),
         passed(
             "gh run view 7 --log", ci_log("fatal: no tags", "##[error]The operation was canceled.")
@@ -126,6 +131,20 @@ async def test_a_run_failed_if_its_output_or_its_log_says_so(subtests: pytest.Su
         ("flake8", "src/cart.py:3:5: F841 local variable 'x' is never used"),
         ("gh pr checks 7", "test\tfail\t38s\thttps://example.org/1"),
         ("gh run view 7", "X test in 1m2s (ID 2)\nX Process completed with exit code 1."),
+        (
+            "git push 2>&1 | tail -2",
+            " ! [rejected]  main -> main (fetch first)",
+        ),
+        ("docker compose up -d", " db Starting\nError response from daemon: port 5432 is in use"),
+        ("python load.py | tee log", f"{TRACE}\n(Background on this error: see the log)"),
+        (
+            "npx tsx load.ts",
+            "load.ts:3\n\nError: no price\n    at total (load.ts:3:7)\n    at load.ts:9",
+        ),
+        (
+            "pnpm vitest run",
+            " \u276f cart.test.ts\n FAIL  cart.test.ts > adds\n Tests  1 failed (1)",
+        ),
         ("gh run view 7 --log-failed | grep rror", "##[error]a.go:1:2: undefined: total"),
     ]:
         with subtests.test(command=command, output=output):
@@ -154,10 +173,13 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     }
     local = failed("make lint", LINT)
     assert await resolution(local, changed, green) == ("unresolved", [])
-    fix, review = (tool("Task", f'{{"description": "{task}"}}', "done")
+    fix, review = (tool("Task", f'{{"description": "{task}"}}', "The total is defined now.")
                    for task in ("Fix the undefined total", "Review the fix"))  # fmt: skip
     assert await resolution(log, passed("git push", "done"), green) == ("fixed", [])
     assert await resolution(log, fix, green) == ("fixed", [])
+    await shop.ingest("told", tool_calls=in_order(log, fix, green))
+    told = [fact.attributes.get("fix") for fact in shop.facts("FAILED_WITH")]
+    assert told[-1] == "The total is defined now."
     assert await resolution(log, review, green) == ("passed_on_rerun", [])
     assert await resolution(local, passed("git push", "done"), lint) == ("unresolved", [])
     test = passed("gh run view 7 --log-failed", ci_log("--- FAIL: TestTax"))

@@ -399,8 +399,9 @@ FAILED_SUMMARY = re.compile(
     r"|[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? [A-Z]{1,4}\d{3,5}:? |Oops! Something went wrong"
     r"|Traceback \(most recent call last\):$|Error: "
     r"(?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
-    r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - "
-    r"|[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
+    r"|Failed to compile|.{0,12}: Some tests failed|.{0,2}(?:fail|failed) [1-9]"
+    r"|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - |[^\t\n]{2,80}\tfail\t"
+    r"|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
     r"|\berror [A-Z]{1,8}\d{2,5}:|: undefined reference to "
     r"|\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?|[Ee]rrors?|error\(s\)|problems?"
     r"|issues?|fail|offenses?|would be reformatted)\b"
@@ -408,9 +409,21 @@ FAILED_SUMMARY = re.compile(
     re.MULTILINE,
 )
 FATAL = re.compile(
-    r"^(?:error(?:\[E\d{4}\])?: |npm (?:ERR!|error) |panic: |fatal: |BUILD FAILED|make: \*\*\* )",
+    r"^(?:(?:error(?:\[E\d{4}\])?|Error|ERROR|panic|fatal|[a-z][\w.-]{1,30}: (?:error|fatal)): "
+    r"\S+ \S|npm (?:ERR!|error) |BUILD FAILED|make: \*\*\* |! \[(?:remote )?rejected\] "
+    r"|CONFLICT \(|Automatic merge failed|curl: \(\d|ssh: connect to |Exception in thread \""
+    r"|\*\* \(\w|An error occurred \(\w+\) when calling|Error (?:response from daemon"
+    r"|from server\b)|[^\n]{0,60}\bcommand not found(?:$|: )|pull request create failed: "
+    r"|X Pull request |[^\n]{0,120}\bSegmentation fault|Execution halted|[\u2718X] \[ERROR\]"
+    r"|\u00d7 No solution|Your requirements could not be resolved|e: file:)"
+)
+"""How a line begins that only a program prints that stops."""
+TRACED = re.compile(
+    rf"^(?:Uncaught )?{_KIND}: [^\n]{{3,300}}\n(?:[^\n]{{0,200}}\n){{0,6}}?\s{{1,8}}at "
+    r"[^\n]{3,300}$",
     re.MULTILINE,
 )
+"""An exception that a program of JavaScript does not handle, with its first frame."""
 _PASTED_KIND = r"((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception|Warning))"
 PASTED_ERROR = re.compile(
     rf"(?<=`){_PASTED_KIND}: ([^\n`]{{3,160}})"

@@ -21,6 +21,8 @@ _MAX_LINE = 500
 _MAX_NAME_LENGTH = 110
 _MAX_MESSAGE_LENGTH = 260
 _MIN_LETTERS, _MIN_LENGTH = 4, 10
+_LAST_LINES = 6
+"""Lines in which a program says that it stops."""
 _SHORT_LINES = 3
 """Lines of an output that says nothing but why its program failed."""
 _MESSAGE_CHARS = 6000
@@ -144,9 +146,8 @@ def program_failures(text: str, shell: str, *, is_script: bool = False) -> list[
         for match in patterns.PROGRAM_ERROR.finditer(text)
         if match["program"] in shell
     )
-    return _distinct([*named, *_messages(text)]) or (
-        _distinct(_fallback(text)) if is_script else []
-    )
+    found = _distinct([*named, *_messages(text)])
+    return found or (_distinct(_fallback(text)) or _distinct(_short(text)) if is_script else [])
 
 
 def says_exit_status(text: str) -> bool:
@@ -159,17 +160,15 @@ def says_ci_passed(text: str) -> bool:
     return patterns.CI_PASSED.search(text) is not None
 
 
-def says_fatal(text: str) -> bool:
-    """Whether a line begins as only that of a program that stops."""
-    return patterns.FATAL.search(text) is not None
-
-
-def ends_with_error(text: str) -> bool:
-    """Whether the last line is the exception of a trace or a program that was not found."""
-    last = text.rstrip().rpartition("\n")[2][:400]
-    if "Traceback (most recent call last)" in text and patterns.TYPED_ERROR.match(last):
+def ends_with_error(text: str, shell: str = "") -> bool:
+    """Whether one of the last lines tells why a program stops, and is no text of its shell line."""
+    last = [line.strip(" ") for line in text.rstrip().split("\n")[-_LAST_LINES:]]
+    if any(patterns.FATAL.match(line[:400]) and line not in shell for line in last):
         return True
-    return last.endswith(": command not found") or "command not found: " in last
+    is_traced = "Traceback (most recent call last)" in text
+    if is_traced and any(patterns.TYPED_ERROR.match(line[:400]) for line in last):
+        return True
+    return " at " in last[-1] and patterns.TRACED.search(text[-_MESSAGE_CHARS:]) is not None
 
 
 def passed_jobs(text: str) -> frozenset[str]:

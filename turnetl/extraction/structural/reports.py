@@ -417,7 +417,7 @@ def with_ends(
         elif end is None:
             yield fact
         else:
-            attributes = {**fact.attributes, "resolution": str(end.resolution)}
+            attributes = {**fact.attributes, **resolutions.attributes(end.resolution, end.edits)}
             at = end.run.at if end.run else None
             yield replace(fact, invalid_at=at, attributes=attributes)
             yield from fix_of(problem, end)

@@ -216,6 +216,12 @@ def resolution_of(
     return Resolution.PASSED_ON_RERUN if is_known else Resolution.PASSED
 
 
+def attributes(resolution: Resolution, edits: Sequence[FileEdit]) -> dict[str, Attribute]:
+    """Return how a failure ended, with what the last subagent between reports that changed it."""
+    told = next((edit.why for edit in reversed(edits) if edit.why and not edit.file), "")
+    return {"resolution": str(resolution), **({"fix": told} if told else {})}
+
+
 def fixes(failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]) -> Iterator[FactDraft]:
     edit = _fixing_edit(failed, run, [edit for edit in edits if edit.file])
     if edit is not None:

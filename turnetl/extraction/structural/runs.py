@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnetl.base.model import Fact, Turn
+from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.base.relations import FAILED_WITH, REPORTED
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import failures, reports, resolutions
@@ -77,10 +77,15 @@ _SAYS_ERROR = re.compile(
     r"\s{0,20}(?:[Ee]rror:|ERROR:|\{\s{0,20}\"error\"\s?:\s?(?!null|false|\"\"|0\b))"
 )
 _SCRIPT = re.compile(r"(?:python|node|ruby|perl|bash|sh|zsh|deno|bun|php|uv|swift)[\d.]{0,6}")
+_SHOWING = frozenset(
+    {"cat", "tail", "head", "less", "more", "sed", "awk", "grep", "egrep", "rg", "jq", "find"}
+    | {"ls", "diff", "journalctl", "printf"}
+)
+_SHOWS = re.compile(r" (?:diff|show|logs?|view|api|grep|blame|cat-file|describe|list)$")
+"""Commands that print texts of others."""
 _TELLING = frozenset({"curl", "wget", "ssh", "scp", "rsync", "sqlite3", "jq"})
 """Utilities whose failure tells about the project or its servers."""
 _INLINE = re.compile(r"\s(?:-[ce]|--eval|-)\s|<<")
-_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 _PROGRAM = re.compile(
     r"(?:^|&&|\|\||;|\n)\s{0,8}(?:\w{1,40}=\S{0,80} )?([a-z][\w.+-]{0,30})(?=\s|$)"
 )
@@ -152,17 +157,18 @@ def resolve_earlier(
         else:
             end, fixed = _failure_end(fact, since, group, is_known=is_known)
         known = fact.attributes.get("resolution")
-        if end is not None and end[0] != known:
-            # What passes confirms the edit that its turn claimed.
-            resolution = Resolution.FIXED if known == Resolution.EDITED and end[1] else end[0]
-            attributes = {**fact.attributes, "resolution": str(resolution)}
+        if end is not None and end[0]["resolution"] != known:
+            attributes = {**fact.attributes, **end[0]}
+            if known == Resolution.EDITED and end[1] is not None:
+                # What passes confirms the edit that its turn claimed.
+                attributes["resolution"] = str(Resolution.FIXED)
             ended[fact.uuid] = replace(fact, invalid_at=end[1], attributes=attributes)
             fixes += fixed
     return [*ended.values()], fixes
 
 
-_End = tuple[Resolution, datetime | None]
-"""How a failure ended, and when; None: it still holds."""
+_End = tuple[dict[str, Attribute], datetime | None]
+"""What a failure says of its end, and when it ended; None: it still holds."""
 
 
 def _report_end(
@@ -174,7 +180,8 @@ def _report_end(
     end = reports.end_of(problem, history, turns, is_known=is_known)
     if end is None:
         return None, ()
-    return (end.resolution, end.run.at if end.run else None), reports.fix_of(problem, end, turns)
+    ended = resolutions.attributes(end.resolution, end.edits), end.run.at if end.run else None
+    return ended, reports.fix_of(problem, end, turns)
 
 
 def _failure_end(
@@ -193,10 +200,11 @@ def _failure_end(
     ]
     if run is not None and run.at is not None:
         resolution = resolutions.resolution_of(run, failed, edits, is_known=is_known)
-        return (resolution, run.at), resolutions.fixes(failed, run, edits)
+        ended = resolutions.attributes(resolution, edits), run.at
+        return ended, resolutions.fixes(failed, run, edits)
     own = [edit for edit in edits if edit.index >= 0]
     is_edited = history.claims_fix and resolutions.place_edit(failed, own) is not None
-    return ((Resolution.EDITED, None) if is_edited else None), ()
+    return (({"resolution": str(Resolution.EDITED)}, None) if is_edited else None), ()
 
 
 def _open_failures(turn: Turn, group: GroupView) -> Iterator[Fact]:
@@ -285,9 +293,8 @@ def _failure_facts(
     ]
     attributes = {**failed.attributes, **resolutions.place(features.turn)}
     if passed is not None:
-        attributes["resolution"] = str(
-            resolutions.resolution_of(passed, failed, between, is_known=True)
-        )
+        resolution = resolutions.resolution_of(passed, failed, between, is_known=True)
+        attributes |= resolutions.attributes(resolution, between)
     elif history.claims_fix and resolutions.place_edit(failed, between) is not None:
         attributes["resolution"] = str(Resolution.EDITED)
     calls = [run.call for run in failed_runs]
@@ -371,7 +378,7 @@ def _edits(
         elif call.kind is CallKind.RUN and any(map(_PUSHES.search, call.targets)):
             yield FileEdit(index, at, "", resolutions.PUSH)
         elif not has_steps and _delegates_change(call):
-            yield FileEdit(index, at, "")
+            yield FileEdit(index, at, "", why=prose.shorten(call.call.result, 240))
 
 
 def _delegates_change(call: ClassifiedCall) -> bool:
@@ -414,9 +421,7 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     shell = call.targets[0]
     parsed = commands(shell)
     text = failures.printed(call.call.result)
-    is_error = (
-        call.call.is_error or failures.says_exit_status(text) or failures.ends_with_error(text)
-    )
+    is_error = call.call.is_error or failures.says_exit_status(text) or _stops(parsed, shell, text)
     is_log = any(is_ci_log(command.line) for command in parsed)
     is_error |= is_log and ("##[error]" in call.call.result or "--log-failed" in shell)
     if not parsed:
@@ -447,6 +452,17 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
         # Commands after the failed one did not run.
         if failed:
             break
+
+
+def _stops(parsed: Sequence[ShellCommand], shell: str, text: str) -> bool:
+    """Whether the last program of a shell line says why it stops, whatever status it is given.
+
+    The exit status of a pipe is that of its last program. Some programs show texts of others, and
+    those that test say at their end what failed.
+    """
+    shows = any(one.is_test or _SHOWS.search(one.name) or is_ci_log(one.line) for one in parsed)
+    is_own = not shows and _SHOWING.isdisjoint(_PROGRAM.findall(shell[:2000]))
+    return is_own and failures.ends_with_error(text, shell)
 
 
 def _utility_runs(
@@ -496,9 +512,6 @@ def _found(
     if command.is_test:
         listed = failures.check_failures(text, is_error=is_error)
         return listed or (failures.unlisted_failure(text) if is_error else [])
-    # The exit status of a pipe is that of its last program.
-    if not is_error and not command.is_read_only and _PIPE.search(shell):
-        is_error = failures.says_fatal(text)
     if command.is_read_only:
         return failures.program_failures(text, shell) if is_error else []
     if not is_error:

@@ -43,7 +43,8 @@ _TEST_COMMAND = re.compile(
     r"|bazel|sbt|zig|stack|cabal|next|vite|terraform|docker|docker compose|ty|hatch|hatch run)"
     r" (?:test|build|vet|lint|check|ci|clippy|tsc|compile|typecheck|type-check|verify|assemble|fmt"
     r"|nextest|analyze|validate|spec|package|t)\b.*"
-    r"|(?:pytest|vitest|jest|mocha|ava|karma|cypress|tsc|vue-tsc|svelte-check|eslint|stylelint|biome"
+    r"|(?:(?:pnpm|yarn|bun) )?(?:pytest|vitest|jest|mocha|ava|karma|cypress|tsc|vue-tsc"
+    r"|svelte-check|eslint|stylelint|biome"
     r"|prettier|mypy|pyright|basedpyright|pylint|flake8|ruff|black|isort|bandit|golangci-lint"
     r"|staticcheck|tox|nox|playwright|xcodebuild|swiftlint|rspec|rubocop|phpunit|pest|phpstan|psalm"
     r"|unittest|ctest|cmake|ninja|make|g?cc|g\+\+|clang|clang\+\+|javac|kotlinc|rustc|shellcheck"
@@ -52,7 +53,9 @@ _TEST_COMMAND = re.compile(
 _FOLDER_OPTION = re.compile(r"\s(?:-C|--(?:prefix|cwd|dir|directory))[ =]['\"]?([\w./~-]{1,200})")
 _UNKNOWN_FOLDER = re.compile(r"^\.\.?(?:/|$)|^-$|[$`*]")
 """Relative to where the shell is, or known only to it."""
-_CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
+_CI_LOG = re.compile(
+    r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs|glab (?:ci|job) (?:trace|view)\b"
+)
 _AMPERSAND = "\ue000"
 """Replaces the `&` of a redirection while a line is split at the others."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
