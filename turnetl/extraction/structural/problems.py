@@ -26,31 +26,28 @@ _FAILS = r"(?:(?:fail|break|crash|panic|happen|occur|error|throw|appear)(?:s|ed|
 _CUES = (
     re.compile(
         r"\b(?:the )?culprit(?: (?:is|was)\b|:)|\b(?:there|here|that)(?:'s| is| was) the (?:bug"
-        r"|issue|problem|culprit|cause)(?:: |[.!] )"
-        r"|\b(?:root |real |actual |underlying )cause(?: (?:is|was)(?: that)?\b|:)"
-        r"|^(?:the )?(?:\w{1,20} )?(?:cause|bug|problem|issue)[*]{0,2}: |\bUrsache (?:ist"
-        r"|war|dafür ist|liegt)\b|\bcausa (?:raíz|principal)\b(?: (?:es|era))?|(?:根本原因"
-        r"|原因)(?:是|在于"
-        r"|\uff1a|:)|(?:原因は|根本原因:|が原因)",
+        r"|issue|problem|culprit|cause)(?:: |[.!] )|\b(?:root |real |actual "
+        r"|underlying )cause(?: (?:is|was)(?: that)?\b|:)|^(?:the )?(?:\w{1,20} )?(?:cause|bug"
+        r"|problem|issue)[*]{0,2}: |\bUrsache (?:ist|war|dafür ist|liegt)\b|\bcausa (?:raíz"
+        r"|principal)\b(?: (?:es|era))?|(?:根本原因|原因)(?:是|在于|\uff1a|:)|(?:原因は|根本原因:"
+        r"|が原因)",
         re.IGNORECASE,
     ),
     re.compile(
         r"\b(?:the|this) (?:bug|problem|issue|error|failure|mistake) (?:is|was) in [^:`]{1,30}: "
         r"|\b(?:found|identified|is|was|see|understand) the (?:\w{1,20} ){0,2}(?:issue|bug|problem"
         r"|cause|culprit)(?:: |\s[\u2013\u2014-] )|\b(?:the|this) (?:\w{1,20} ){0,2}(?:issue"
-        r"|problem|bug) (?:is|was) (?=`)|\bthe reason (?:\w{1,20} ){0,4}(?:is|was) that\b|\bwhy"
-        r" (?:it|this|the (?:\w{1,20} ){0,2}\w{1,20}) (?:fails|failed): "
-        r"|\b(?:the|this) (?:\w{1,20} ){0,2}(?:problem|issue|bug|error|failure|crash|culprit"
-        r"|mismatch) (?:(?:is|was) (?:that|because|caused by|due to"
-        r"|in)|happens? (?:because|since|when|in))\b|\b(?:failure|error|crash|panic|exception)s? "
-        r"(?:(?:is |was |are |were )?due to|(?:is|was|are|were) from)\b"
+        r"|problem|bug) (?:is|was) (?=`)|\bthe reason (?:\w{1,20} ){0,4}(?:is|was) that\b"
+        r"|\bwhy (?:it|this|the (?:\w{1,20} ){0,2}\w{1,20}) (?:fails|failed): |\b(?:the"
+        r"|this) (?:\w{1,20} ){0,2}(?:problem|issue|bug|error|failure|crash|culprit"
+        r"|mismatch) (?:(?:is|was) (?:that|because|caused by|due to|in)|happens? (?:because|since"
+        r"|when|in))\b|\b(?:failure|error|crash|panic|exception)s? (?:(?:is |was |are "
+        r"|were )?due to|(?:is|was|are|were) from)\b"
         rf"|\b(?:{_FAILS}|(?:is|was)) (?:because|since|due to)\b|\b(?:comes?|came|stems?) from\b"
         r"|\b(?:is|was|are|were) (?:caused|raised|thrown|introduced|triggered) by\b"
-        r"|\b(?:das Problem (?:ist|war)"
-        r"|(?:scheitert|fehl), (?:weil|da)|liegt daran|verursacht)\b|\b(?:el problema (?:es|era"
-        r"|está)|fall(?:a|aba|an) porque|se debe a|error viene)\b|问题(?:是|在于|出在|\uff1a)"
-        r"|(?:失败|报错"
-        r"|错误).{0,8}(?:因为|由于|来自)|問題は",
+        r"|\b(?:das Problem (?:ist|war)|(?:scheitert|fehl), (?:weil|da)|liegt daran|verursacht)\b"
+        r"|\b(?:el problema (?:es|era|está)|fall(?:a|aba|an) porque|se debe a|error viene)\b"
+        r"|问题(?:是|在于|出在|\uff1a)|(?:失败|报错|错误).{0,8}(?:因为|由于|来自)|問題は",
         re.IGNORECASE,
     ),
 )
@@ -76,8 +73,7 @@ _UNSURE = re.compile(
     r"\b(?:if|may|might|could|probably|perhaps|maybe|would|should|likely|seems?|suspect"
     r"|possibl[ey]|not (?:caused|from|due|because)|pre-existing|unrelated|separate|vielleicht"
     r"|wahrscheinlich|könnte|möglicherweise|quizás|probablemente|podría)\b|[?\uff1f]$|可能|也许"
-    r"|或许|应该"
-    r"|かもしれ|おそらく|たぶん",
+    r"|或许|应该|かもしれ|おそらく|たぶん",
     re.IGNORECASE,
 )
 _NOT_ALONE = re.compile(
@@ -170,10 +166,9 @@ _REPORTED = cues.cue(
     r"|respond|return|compile|build|match|open|persist|exist|find)\b",
     r"\b(?:shows?|showing|returns?|returning|finds?|finding|prints?|printing) (?:no|nothing|the "
     r"wrong|an? (?:empty|wrong|blank|404|500))\b",
-    r"\b(?:schlägt fehl|funktioniert nicht|geht nicht|kaputt|fehlermeldung|no funciona|falla|da "
-    r"error|ne (?:marche|fonctionne) pas)\b|报错|不(?:工作|能用|起作用)|反応しない|失败了|出错"
-    r"|エラーが|動かない|動きません|失敗し(?:た"
-    r"|ます)",
+    r"\b(?:schlägt fehl|funktioniert nicht|geht nicht|kaputt|fehlermeldung|no funciona|falla"
+    r"|da error|ne (?:marche|fonctionne) pas)\b|报错|不(?:工作|能用|起作用)|反応しない|失败了|出错"
+    r"|エラーが|動かない|動きません|失敗し(?:た|ます)",
 )
 _ASKS_WHY = cues.cue(r"\bwhy\b|\bhow come\b|\bwarum\b|\bpor qu[eé]\b|为什么|なぜ|どうして")
 _WHY = cues.cue(r"^\W*(?:but |so )?why\W*\?\W*$")
