@@ -242,6 +242,11 @@ async def test_what_resolved_a_failure_is_told_apart(subtests: pytest.Subtests) 
         ("an edit", (failed(), edit(), passed()), ("fixed", ["src/cart.py"])),
         ("no change", (failed(), passed()), ("passed_on_rerun", [])),
         ("a formatter", (failed(), passed("ruff format .", "1 file"), passed()), ("fixed", [])),
+        (
+            "only a commit",
+            (failed(), passed("git commit -m 'Update the format'", "[main 1a2b3c4] x"), passed()),
+            ("passed_on_rerun", []),
+        ),
         ("only a document", (failed(), edit("README.md"), passed()), ("passed_on_rerun", [])),
         ("no run", (failed(), edit()), ("unresolved", [])),
         ("an edit before it", (edit(), failed(), passed()), ("passed_on_rerun", [])),

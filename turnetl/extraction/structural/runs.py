@@ -47,9 +47,8 @@ class _Run:
 _FAILURE_RANK, _SLIP_RANK = 4, 9
 _BACKGROUND = re.compile(
     r"[^\n]{0,80}\b(?:Command|Process)(?:[^\n]{0,60} (?:in|to) (?:the )?background[^\n]{0,40}"
-    r"|(?: is)? running with session) ?ID:? ?([\w-]{1,40})"
-    r"|\s{0,20}(?:Command|Process)[^\n]{0,60} (?:in|to) (?:the )?background"
-    r"|<status>running"
+    r"|(?: is)? running with session) ?ID:? ?([\w-]{1,40})|\s{0,20}(?:Command"
+    r"|Process)[^\n]{0,60} (?:in|to) (?:the )?background|<status>running"
 )
 _BACKGROUND_ID = re.compile(r'"(?:bash_id|shell_id|task_id|session_id|id)"\s?:\s?"?([\w-]{1,40})')
 _AMPERSAND = re.compile(r"(?<![&>|])&(?![&>\d])(?=\s|$)")
@@ -387,7 +386,9 @@ def _delegates_change(call: ClassifiedCall) -> bool:
 
 
 def _changes_files(shell: str) -> bool:
-    return _CHANGING.search(_NO_FILE.sub("", shell[:4000])) is not None
+    # The message of a commit may name what programs do.
+    shell = shell[:4000].partition("git commit")[0]
+    return _CHANGING.search(_NO_FILE.sub("", shell)) is not None
 
 
 def _runs(calls: Iterable[ClassifiedCall], turn: Turn) -> Iterator[_Run]:
