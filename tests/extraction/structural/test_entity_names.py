@@ -116,7 +116,7 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
             assert len(set.union(*folded)) == len(things)
 
 
-async def test_a_named_thing_has_its_place_and_a_ticket_what_is_said_of_it(shop: ShopGroup) -> None:
+async def test_a_named_thing_has_its_place_and_a_ticket_needs_none(shop: ShopGroup) -> None:
     asked = "What is OrderTotal in `total.go`, and `maxItems`? Who calls `roundUp`?"
     shown = tool("Read", "/home/dev/shop/src/cart.go", "maxItems = 3\nreturn roundUp(x)")
     await shop.ingest(user_text=asked, tool_calls=(*CALLS[4:5], shown))
@@ -126,8 +126,7 @@ async def test_a_named_thing_has_its_place_and_a_ticket_what_is_said_of_it(shop:
     assert summaries["roundUp"] == "Symbol used in `src/cart.go`."
     assert summaries["src/total.go"] == "File that declares `OrderTotal`, `TestTotal_Rounds`."
     await shop.ingest("b", user_text="SHOP-12 is about late refunds. Where are they?")
-    [ticket] = [one for one in shop.group.entities if one.name == "SHOP-12"]
-    assert ticket.summary == "Ticket: SHOP-12 is about late refunds."
+    assert shop.names("Ticket") == ["SHOP-12"]
 
 
 async def test_what_is_only_named_is_no_entity_until_a_turn_tells_of_it(

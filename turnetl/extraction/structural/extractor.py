@@ -168,14 +168,12 @@ def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
     branch = features.turn.git_branch
     if ticket := entity_names.ticket_of(branch):
         yield replace(ticket, description=f"Ticket of branch `{branch}`")
-    edited = [EntityKey(FILE, file) for file in features.edited_files]
+    always = {EntityKey(FILE, file) for file in features.edited_files}
+    always |= {key for key in named if key.label in _NUMBERED}
     for key in islice(dict.fromkeys((*named, *files, *features.named)), _MAX_NAMED):
         what = features.description(key)
-        # What is asked is about a ticket, but not about a file or a symbol.
-        if key.label in _NUMBERED and (said := features.statement_about(key.name)):
-            what = f"{key.label}: {said}"
-        if what or key in named or key in edited:
-            yield replace(key, description=what or key.label * (key in edited))
+        if what or key in named or key in always:
+            yield replace(key, description=what or key.label * (key in always))
 
 
 def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
