@@ -133,6 +133,12 @@ def test_why_a_session_cannot_be_continued_is_said(home: Path) -> None:
     assert "its folder is gone" in printed.messages[0]
 
 
+def test_a_session_is_found_as_a_search_finds_it(home: Path) -> None:
+    words = ("invoices", "on", "1", "march", "2026")
+    assert run_in_process("search", *words, "--json", folder=home).json["hits"]
+    assert f"--resume {_UUID.format(1)}" in resumed(home, *words, "--print").stdout
+
+
 def test_words_that_no_turn_has_lead_to_no_session(home: Path) -> None:
     result = resumed(home, "kubernetes", "ingress", "controller")
     assert result.exit_code == 2
