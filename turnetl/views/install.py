@@ -61,7 +61,7 @@ def _agents(
 
 
 def _file(file: FileChange, verbs: Mapping[FileAction, str]) -> Iterator[Node]:
-    leads = f", a link to {file.target}, which is written" if file.target != file.path else ""
+    leads = f", which leads to {file.target}," if file.target != file.path else ""
     yield line(f"{file.path}{leads} {verbs[file.action]}")
     if file.backup is not None:
         yield line((f"as it was: {file.backup}", "dim"))
