@@ -13,8 +13,15 @@ CANARY = 'Martha "Böllerschuss" lives behind the seventh windmill'
 """A person to forget; with quotes and an umlaut, which JSON may escape."""
 PIECES = ("llerschuss", "seventh windmill")
 """Parts of the canary that every spelling of it has."""
-FAILURE = "FAILED tests/test_cart.py::test_total - KeyError: 'price'"
-CANARY_FAILURE = f"FAILED tests/test_zoo.py::test_gate - ValueError: {CANARY}"
+FAILURE = "\n".join(
+    f"FAILED tests/test_cart.py::test_{test} - KeyError: 'price'"
+    for test in ("sum", "tax", "total")
+)
+"""Several facts of several turns tell of the error, so that it is of a community."""
+CANARY_FAILURE = "\n".join(
+    f"FAILED tests/test_zoo.py::test_{test} - ValueError: {CANARY}"
+    for test in ("gate", "map", "sign")
+)
 LAKE = Path(".turnetl/lake")
 
 
@@ -29,12 +36,13 @@ def fill(folder: Path, **environment: str) -> None:
     """
     prompts = f"Write into `zebra.md`: {CANARY}", "Thanks, now list the files of the zoo"
     at = SESSION_START + timedelta(hours=2)
-    first, *others = conversation(*prompts, session="three", at=at)
+    first, *others, last = conversation(*prompts, session="three", at=at)
     failed = pytest_run("three", CANARY_FAILURE, "", hours=2)[1:3]
+    again = [text.replace("c-three", "c-again").replace("r-three", "r-again") for text in failed]
     for name, rows in (
         ("one", pytest_run("one", FAILURE, "They fail with KeyError in cart.py.")),
         ("two", pytest_run("two", FAILURE, "They still fail.", hours=1)),
-        ("three", [first, *failed, *others]),
+        ("three", [first, *failed, *others, *again, last]),
     ):
         write_archive(folder / "archives" / f"{name}.jsonl", rows)
         result = run_in_process("backfill", "archives", folder=folder, **environment)

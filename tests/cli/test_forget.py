@@ -80,7 +80,7 @@ def test_it_stays_forgotten_when_the_archive_is_read_again(zoo: Path) -> None:
 def test_later_turns_of_a_forgotten_session_are_forgotten_and_of_a_matched_turn_are_not(
     zoo: Path,
 ) -> None:
-    assert forget(zoo, "--match", CANARY, "--cascade", "--yes").exit_code == 0
+    assert forget(zoo, "--match", "Write into `zebra.md`", "--cascade", "--yes").exit_code == 0
     assert skipped(zoo)["forgotten"] == 1
     assert forget(zoo, "--session", "three", "--cascade", "--yes").exit_code == 0
     archive = zoo / "archives" / "three.jsonl"
@@ -110,7 +110,7 @@ def test_a_dry_run_and_a_missing_confirmation_write_nothing(zoo: Path) -> None:
     shown = forget(zoo, "--session", "three", "--cascade", "--dry-run")
     assert shown.exit_code == 0
     text = shown.stdout.replace("\n", "")
-    assert "three.jsonl: lines 1 to 4, 5 to 6" in text
+    assert "three.jsonl: lines 1 to 4, 5 to 8" in text
     assert "forgotten turns are never read again" in " ".join(shown.stdout.split())
     assert "pending again" not in text
     asked = forget(zoo, "--session", "three", "--cascade")

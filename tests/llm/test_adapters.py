@@ -12,6 +12,7 @@ from turnetl.llm.providers import schemas
 from turnetl.llm.providers.anthropic import AnthropicAdapter
 from turnetl.llm.providers.gemini import GeminiAdapter
 from turnetl.llm.providers.openai import OpenAiAdapter, OpenAiCompatibleAdapter
+from turnetl.llm.providers.schemas import bounded
 
 SHORT, LONG = "You extract facts.", "You extract facts. " * 300
 TEXT = '{"edges": []}'
@@ -91,9 +92,10 @@ def test_openai_gets_a_strict_schema() -> None:
     assert schema["schema"]["additionalProperties"] is False
 
 
-def test_other_servers_get_the_schema_of_pydantic() -> None:
+def test_other_servers_get_the_schema_of_pydantic_with_limits_of_its_lists() -> None:
     schema = compatible("m").request_body(request())["response_format"]["json_schema"]
-    assert schema == {"name": "ExtractedEdges", "schema": ExtractedEdges.model_json_schema()}
+    expected = bounded(ExtractedEdges.model_json_schema())
+    assert schema == {"name": "ExtractedEdges", "schema": expected}
 
 
 def test_openais_newest_models_cache_only_long_instructions() -> None:

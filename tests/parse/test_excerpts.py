@@ -28,6 +28,26 @@ def test_lines_that_report_failures_are_kept_wherever_they_are() -> None:
     assert "done" not in text
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "test\tRun\t2026-01-02T03:04:05.6789012Z ##[error]the runner has no space",
+        "src/cart.go:12:3: total is not used (unused)",
+        "src/cart.ts(3,5): error TS2304: Cannot find name 'total'.",
+        "error[E0382]: use of moved value\n  --> src/cart.rs:4:5",
+        "  3:5  error  'total' is not used  no-unused-vars",
+    ],
+)
+def test_what_tools_print_without_the_word_of_a_failure_is_kept(line: str) -> None:
+    assert f"\n{line}\n" in excerpt(f"{DOTS}{line}\n{DOTS}")
+
+
+def test_a_result_is_cut_between_its_lines() -> None:
+    text = excerpt("".join(f"line {number} of the output\n" for number in range(500)))
+    lines = [line for line in text.split("\n") if line and "left out" not in line]
+    assert all(line.startswith("line ") and line.endswith(" of the output") for line in lines)
+
+
 def test_a_repeated_line_is_kept_once_and_a_long_one_is_truncated() -> None:
     text = excerpt(DOTS + "Error: full\n" * 9 + f"panic: {'x' * 5000}\n" + DOTS)
     assert text.count("Error: full") == 1

@@ -12,6 +12,7 @@ from turnetl.retrieval.fix import (
     is_passing,
     without_passing,
 )
+from turnetl.retrieval.match import Match
 
 ERRORS = {
     "TestCartTotal": "`go test ./...` failed in `TestCartTotal`",
@@ -85,6 +86,23 @@ def test_the_rarest_name_in_a_text_decides_which_errors_match(subtests: pytest.S
     ]:
         with subtests.test(text=text):
             assert best(text) == names
+
+
+def test_what_only_common_words_match_is_matched_weakly(subtests: pytest.Subtests) -> None:
+    cut = "open \u2026/prices.log: no such file or directory"
+    for text, name, match in [
+        ("KeyError", "KeyError: 'shelf'", Match.STRONG),
+        ("--- FAIL: TestStock (0.1s)", "TestStock", Match.STRONG),
+        ("cannot open prices.log: no such file or directory", cut, Match.STRONG),
+        ("no such file or directory", cut, Match.WEAK),
+        ("ENOENT: no such file or directory", cut, Match.WEAK),
+        ("command failed", "TestStock", Match.WEAK),
+        ("exit status 1", "exit status 1", Match.WEAK),
+    ]:
+        with subtests.test(text=text):
+            matcher = ErrorMatcher(text, [name])
+            assert matcher.match(name, f"`make` failed with `{name}`") is match
+            assert match is Match.STRONG or matcher.is_common
 
 
 PASSING = (

@@ -70,6 +70,9 @@ FAILURE = replace(
 )
 EDIT = fact("f2", FILE, "MODIFIED", FILE, FIXED, valid_at=at(5))
 LATER_EDIT = fact("f3", FILE, "MODIFIED", PYTEST, FIXED, valid_at=at(6))
+COMMIT = Entity("e5", GROUP, "0a1b2c3d", ("Commit",), "", START)
+COMMITTED = fact("f9", COMMIT, "COMMITTED", FILE, FIXED, valid_at=at(6))
+OTHER_COMMIT = fact("f10", COMMIT, "COMMITTED", PYTEST, FIXED, valid_at=at(6))
 FIX = fact("f4", ERROR, "FIXED_BY", FILE, FIXED, valid_at=at(5))
 OTHER = fact("f5", FILE, "MODIFIED", ERROR, PARALLEL, valid_at=at(5))
 UNRESOLVED = fact("f6", PYTEST, "FAILED_WITH", OPEN_ERROR, PARALLEL)
@@ -94,8 +97,8 @@ async def index(tmp_path: Path) -> AsyncIterator[PersistentIndex]:
     contents = GroupContents(
         GROUP,
         None,
-        (PYTEST, ERROR, FILE, OPEN_ERROR),
-        (FAILURE, EDIT, LATER_EDIT, FIX, OTHER, UNRESOLVED),
+        (PYTEST, ERROR, FILE, OPEN_ERROR, COMMIT),
+        (FAILURE, EDIT, LATER_EDIT, FIX, COMMITTED, OTHER_COMMIT, OTHER, UNRESOLVED),
         (FAILED, PARALLEL, FIXED),
         TEXTS,
     )
@@ -118,9 +121,11 @@ async def test_a_failure_is_resolved_by_the_turn_that_invalidated_it(
     assert occurrence.answer == "Looking.\n\nThe cart reads price_cents now."
 
 
-async def test_the_evidence_lies_between_failure_and_success(index: PersistentIndex) -> None:
+async def test_the_evidence_is_what_changed_until_the_success_and_the_commit_of_the_fix(
+    index: PersistentIndex,
+) -> None:
     (found,) = await find_fixes(index, "KeyError: 'price'", EMBEDDER, limit=5)
-    assert found.occurrences[0].evidence == (EDIT, FIX)
+    assert found.occurrences[0].evidence == (EDIT, FIX, COMMITTED)
 
 
 async def test_an_error_without_a_later_success_is_not_called_resolved(

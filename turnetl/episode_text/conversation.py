@@ -116,10 +116,9 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
 SENTENCE_END = re.compile("(?<=[.!?\u3002\uff01\uff1f])[\"')*_]*\\s+|(?<=[\u3002\uff01\uff1f])")
 _QUESTION_MARKS = ("?", "\uff1f")
 _ASKS = re.compile(
-    r"(?:so |then |but |and )?(?:should|shall|may|can|could) (?:i|we)\b|(?:do|would) you\b|"
-    r"want me\b|let me know\b|which (?:one|approach|option|of)\b|"
-    r"does (?:this|that) (?:make|look)\b|"
-    r"what (?:do|would) you\b|how would you\b|is (?:this|that) (?:what|ok)\b",
+    r"(?:so |then |but |and )?(?:should|shall|may|can|could) (?:i|we)\b|(?:do|would) you\b"
+    r"|want me\b|let me know\b|which (?:one|approach|option|of)\b|does (?:this|that) (?:make"
+    r"|look)\b|what (?:do|would) you\b|how would you\b|is (?:this|that) (?:what|ok)\b",
     re.IGNORECASE,
 )
 _COLONS = (":", "\uff1a")

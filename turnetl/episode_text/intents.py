@@ -248,9 +248,8 @@ ASKS_FOR = re.compile(
 )
 _REFERS = re.compile(
     r"\b(?:it|this|these|those|they|them|again|same|both|instead|what about|how about|that's"
-    r"|(?:the|that|which|first|second|last|other) ones?|there(?=[.?!]*$)"
-    r"|that(?=\W*$|[.,;?!]| (?:is|was|way|thing|too|again|instead|then|now|for|in|to|and)\b))\b"
-    r"|^(?:and|or|but|so)\b",
+    r"|(?:the|that|which|first|second|last|other) ones?|there(?=[.?!]*$)|that(?=\W*$|[.,;?!]"
+    r"| (?:is|was|way|thing|too|again|instead|then|now|for|in|to|and)\b))\b|^(?:and|or|but|so)\b",
     re.IGNORECASE,
 )
 _SHORT = 60

@@ -11,11 +11,10 @@ _TAIL = 4000
 """Characters of a response that may end in an offer."""
 _MAX_OPTION, _MAX_BASIS, _MIN_BASIS_LETTERS = 200, 220, 16
 _ITEM = re.compile(
-    r"^[ \t]{0,6}(?:[-*+>\u2022] {1,3}|#{1,5} {1,3})?(?:\*\*|__)?"
-    r"(?P<word>(?:Option|Choice|Approach|Alternative|Variante?|Opci[oó]n|方案|选项|案) ?)?"
-    r"\(?(?P<label>\d{1,2}|[A-Za-z])(?:\*\*|__)?"
-    r"(?:[.):\uff1a\u3001]|(?= [\u2013\u2014-] ))(?:\*\*|__)?"
-    r"[ \t\u2013\u2014-]{0,4}(?P<text>\S[^\n]{1,600})$",
+    r"^[ \t]{0,6}(?:[-*+>\u2022] {1,3}|#{1,5} {1,3})?(?:\*\*|__)?(?P<word>(?:Option|Choice"
+    r"|Approach|Alternative|Variante?|Opci[oó]n|方案|选项|案) ?)?\(?(?P<label>\d{1,2}"
+    r"|[A-Za-z])(?:\*\*|__)?(?:[.):\uff1a\u3001]|(?= [\u2013\u2014-] ))(?:\*\*"
+    r"|__)?[ \t\u2013\u2014-]{0,4}(?P<text>\S[^\n]{1,600})$",
     re.MULTILINE,
 )
 _CHOOSES = re.compile(
@@ -41,18 +40,15 @@ _ONCE = re.compile(
 """Beginnings of proposals to do something once: their acceptance decides nothing that lasts."""
 _YES = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|y|sure|ok(?:ay)?|sounds? good|do (?:it|that|so)|go ahead|go for it"
-    r"|please do"
-    r"|perfect|great|lgtm|agreed?|exactly|correct|makes sense|absolutely|definitely|ja|jo|genau"
-    r"|klar"
-    r"|s[ií]|claro|vale|dale|好的?|是的?|可以|对|行|はい|うん|お願いします)(?![\w'])"
-    r"[\s,.!:;\u2013\u2014\uff0c。\uff01-]*(?:(?:please|do (?:it|that)|go ahead"
-    r"|sounds good)(?!\w)[\s,.!]*)?",
+    r"|please do|perfect|great|lgtm|agreed?|exactly|correct|makes sense|absolutely|definitely|ja"
+    r"|jo|genau|klar|s[ií]|claro|vale|dale|好的?|是的?|可以|对|行|はい|うん"
+    r"|お願いします)(?![\w'])[\s,.!:;\u2013\u2014\uff0c。\uff01-]*(?:(?:please|do (?:it|that)"
+    r"|go ahead|sounds good)(?!\w)[\s,.!]*)?",
     re.IGNORECASE,
 )
 _NO = re.compile(
-    r"^\W*(?:no|nope|nah|nein|don't|do not|please don't|not (?:now|needed|necessary)"
-    r"|不(?:要|用|行)?"
-    r"|いいえ|いや)(?![\w'])[\s,.!:;\u2013\u2014\uff0c。\uff01-]*",
+    r"^\W*(?:no|nope|nah|nein|don't|do not|please don't|not (?:now|needed|necessary)|不(?:要|用"
+    r"|行)?|いいえ|いや)(?![\w'])[\s,.!:;\u2013\u2014\uff0c。\uff01-]*",
     re.IGNORECASE,
 )
 _LEAD = (

@@ -58,9 +58,8 @@ _EDITS = re.compile(
 )
 _RUNS = re.compile(r"bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test", re.IGNORECASE)
 _TESTS = re.compile(
-    r"\b(?:pytest|vitest|jest|mocha|rspec|phpunit|ctest|tox|go test|cargo (?:nextest|test)"
-    r"|(?:npm|pnpm|yarn|bun|mix|dotnet|swift|gradlew?|mvn|make|mise|just|task)(?: run)? "
-    r"\S{0,12}test)"
+    r"\b(?:pytest|vitest|jest|mocha|rspec|phpunit|ctest|tox|go test|cargo (?:nextest|test)|(?:npm"
+    r"|pnpm|yarn|bun|mix|dotnet|swift|gradlew?|mvn|make|mise|just|task)(?: run)? \S{0,12}test)"
 )
 _FAILS = re.compile(
     r"(?:^failed\b|\bFAIL(?:ED|URES?)?\b|\b[1-9]\d{0,5} (?:failed|failures?|errors?)\b)"
@@ -171,15 +170,12 @@ _AGREES = re.compile(r"(?:understood|got it|makes sense)\b", re.IGNORECASE)
 _FILLER = re.compile(
     r"(?:done|perfect|great|good|excellent|all (?:done|set)|ok(?:ay)?|yes|no|sure|right|summary"
     r"|(?:(?:ah|oh|yes|yeah),? ){0,3}(?:you're|that's) (?:absolutely |exactly )?(?:right|correct)"
-    r"|(?:that|this) makes sense|to be (?:\w{1,12} )?clear|fixed"
-    r"|i was (?:being )?(?:imprecise|wrong)"
-    r"|(?:good|great) (?:question|catch|point|example|idea)|thanks?|(?:yes, )?exactly(?: right)?"
-    r"|(?:i )?found (?:it|the \w{1,12})|(?:root )?cause found|there(?:'s| is) the \w{1,12}"
-    r"|(?:now )?i (?:found|found and fixed|fixed|see|understand)"
-    r" (?:it|the (?:issue|problem|bug|cause))"
-    r"|the (?:issue|problem|cause) is (?:now )?clear(?: now)?"
-    r"|all (?:\w{1,20} ){0,3}(?:tests?|checks?|lint)(?: and \w{1,20}){0,2} (?:pass|are)"
-    r"[^;]{0,30})?\W*",
+    r"|(?:that|this) makes sense|to be (?:\w{1,12} )?clear|fixed|i was (?:being )?(?:imprecise"
+    r"|wrong)|(?:good|great) (?:question|catch|point|example|idea)|thanks?|(?:yes, )?exactly(?:"
+    r" right)?|(?:i )?found (?:it|the \w{1,12})|(?:root )?cause found|there(?:'s| is) the \w{1,12}"
+    r"|(?:now )?i (?:found|found and fixed|fixed|see|understand) (?:it|the (?:issue|problem|bug"
+    r"|cause))|the (?:issue|problem|cause) is (?:now )?clear(?: now)?|all (?:\w{1,20} ){0,3}"
+    r"(?:tests?|checks?|lint)(?: and \w{1,20}){0,2} (?:pass|are)[^;]{0,30})?\W*",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(

@@ -39,11 +39,9 @@ _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _FILLER = re.compile(
     r"^(?:let me\b|now\b,?|now,? let|next,|first,|i'll\b|i will\b|i need to\b|i'm going to\b"
     r"|let's (?:check|see|look|start|verify)|good[.,!]|great[.,!]|perfect[.,!]|ok(?:ay)?[.,!]"
-    r"|sure[.,!]"
-    r"|alright|hi\b|hello\b|thanks|you're (?:absolutely )?right[.,!]?$|absolutely[.,!]"
-    r"|excellent[.,!]"
-    r"|here(?:'s| is| are)\b.{0,80}:$|would you like|want me to|shall i\b|do you want"
-    r"|let me know|feel free|generated with|🤖|co-authored-by)",
+    r"|sure[.,!]|alright|hi\b|hello\b|thanks|you're (?:absolutely )?right[.,!]?$|absolutely[.,!]"
+    r"|excellent[.,!]|here(?:'s| is| are)\b.{0,80}:$|would you like|want me to|shall i\b"
+    r"|do you want|let me know|feel free|generated with|🤖|co-authored-by)",
     re.IGNORECASE,
 )
 _ACKNOWLEDGEMENT = re.compile(

@@ -27,8 +27,7 @@ MAX_CHARS = 220
 
 SPEAKER = re.compile(
     r"The (?P<who>user|agent) (?P<verb>decided(?: instead)?|took back|prefers|rejected|reported"
-    r"|objected"
-    r"|agreed to what the agent proposed|accepted in the plan “[^”]{1,130}”"
+    r"|objected|agreed to what the agent proposed|accepted in the plan “[^”]{1,130}”"
     r"|(?:decided instead of|rejected) the \w{1,20} of `[^`]{1,200}`(?: \(`[^`]{0,200}`\))?): "
 )
 """Begins the text of a fact that quotes someone."""

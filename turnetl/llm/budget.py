@@ -21,6 +21,7 @@ from turnetl.llm.costs import (
     current_account,
     worst_case,
 )
+from turnetl.llm.loops import is_truncated
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 
@@ -157,7 +158,7 @@ class BudgetedModel(ModelWrapper):
         with account.request(self._budget.expected(request.prompt_name)):
             sufficient, smaller = self._limits.sufficient(request), self._limits.smaller(request)
             response, limit = await self._send(request, sufficient, smaller, account)
-            while limit < request.max_tokens and _is_truncated(response, limit):
+            while limit < request.max_tokens and is_truncated(response, limit):
                 self._budget.repeated += 1
                 spent, larger = response.usage, self._limits.larger(request, limit)
                 response, limit = await self._send(request, larger, (), account)
@@ -185,11 +186,6 @@ class BudgetedModel(ModelWrapper):
         prompt_tokens = self._prompts.max_tokens(request)
         for limit in limits:
             yield worst_case(replace(request, max_tokens=limit), self._price, prompt_tokens)
-
-
-def _is_truncated(response: ChatResponse, limit: int) -> bool:
-    """Return whether the limit truncated the response; some servers do not say so."""
-    return response.truncated or response.completion_tokens >= limit
 
 
 def _dollars(usd: float) -> str:

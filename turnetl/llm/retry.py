@@ -26,6 +26,7 @@ from turnetl.llm.chat import (
     ResponseSchema,
 )
 from turnetl.llm.costs import allows_retry
+from turnetl.llm.loops import distinct_entries, repeats_itself
 from turnetl.llm.prompt_delimiters import escape_text
 
 log = logging.getLogger(__name__)
@@ -147,17 +148,27 @@ class RetryingModel(ModelWrapper):
 
     def _validated(self, request: ChatRequest, response: ChatResponse) -> ChatResponse:
         """Return the response as plain JSON; ValueError says why it does not match its schema."""
+        text = response.text
         if response.truncated:
-            raise TooLong(
-                f"model `{self.name}`: the response to `{request.prompt_name}` was truncated after "
-                f"{response.completion_tokens:,} tokens",
-                response.usage,
+            kept = distinct_entries(text) if repeats_itself(text) else None
+            if kept is None:
+                raise TooLong(
+                    f"model `{self.name}`: the response to `{request.prompt_name}` was truncated "
+                    f"after {response.completion_tokens:,} tokens",
+                    response.usage,
+                )
+            log.warning(
+                "model `%s` repeats itself in responses to `%s`: they end there; a larger model "
+                "repeats itself less",
+                self.name,
+                request.prompt_name,
             )
+            text = kept
         if response.refused:
             raise ValueError("a refusal instead of a response")
-        text = strip_wrapping(response.text)
+        text = strip_wrapping(text)
         check_response(text, request.schema)
-        return replace(response, text=text)
+        return replace(response, text=text, truncated=False)
 
     def _invalid(self, request: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
         several = spent.calls != 1

@@ -1,4 +1,4 @@
-"""The wrappers of a model, from outside in: journals, retry, budget, limiter, meter, HTTP.
+"""The wrappers of a model, from outside in: journals, retry, bound, budget, limiter, meter, HTTP.
 
 Each wrapper is a model around a model and has one job. A run with several models has one stack per
 model over the same shared objects: journal keys, prices and pauses belong to one model.
@@ -12,6 +12,7 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.journal.journaled_model import SharedModel, SharedResponses
 from turnetl.llm.limiter import LimitedModel, Limiter
+from turnetl.llm.loops import BoundedModel
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
@@ -27,6 +28,8 @@ class ModelStack:
     meter: Meter | None
     parameters: str = ""
     """Parameters sent with every request. They are part of each journal key."""
+    is_bounded: bool = False
+    """Whether responses have the limit of their task: small models repeat themselves."""
     responses: SharedResponses | None = None
     """Responses of other machines, for a process with a journal."""
 
@@ -41,6 +44,8 @@ def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
     model = LimitedModel(model, shared.limiter)
     if shared.budget is not None:
         model = BudgetedModel(model, shared.budget)
+    if shared.is_bounded:
+        model = BoundedModel(model)
     model = RetryingModel(model, shared.retry_policy)
     if shared.journal is None:
         return model

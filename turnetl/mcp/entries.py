@@ -245,7 +245,8 @@ def fact_line(fact: Fact) -> str:
 def error_entries(found: ErrorHistory) -> Iterator[str]:
     """Yield an error, then what resolved it, in parts: the resolved occurrences first."""
     name = text_line(found.error.name, _FACT_CHARS)
-    times = f"in {plural(found.count, 'turn')}"
+    weak = "weak match, " if found.match is Match.WEAK else ""
+    times = f"{weak}in {plural(found.count, 'turn')}"
     for number, occurrence in enumerate(found.occurrences, 1):
         title = f"error ({times}, occurrence {number} of {len(found.occurrences)}): {name}"
         yield from parts_of("\n".join([title, *_occurrence(occurrence)]), "error, continued:")

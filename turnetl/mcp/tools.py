@@ -150,10 +150,11 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
     )
     entries = [entry for error in found.errors for entry in error_entries(error)]
     heading = f"{plural(len(found.errors), 'matching error')}, best first."
-    if not found.errors:
-        entries = [hit_entry(rank, hit, None) for rank, hit in enumerate(found.found.hits, 1)]
-        heading = "No error in the graph matches."
-        heading += " `search` finds these turns:" if entries else " `search` finds no turn either."
+    turns = [hit_entry(rank, hit, None) for rank, hit in enumerate(found.turns, 1)]
+    if turns or not entries:
+        heading = f"No error in the graph matches{' well' if entries else ''}."
+        heading += " `search` finds these turns:" if turns else " `search` finds no turn either."
+        entries = [*turns, *entries]
     return Answer(
         heading,
         entries[given.offset :],

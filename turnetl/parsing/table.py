@@ -335,8 +335,13 @@ HEAD, TAIL = 1200, 800
 _BETWEEN = 1200
 """Maximum characters of the lines kept from between head and tail."""
 _LINE = 240
-"""Maximum characters of such a line."""
-_FAILURE_MARKERS = ("FAIL", "rror:", "ERROR", "\nE   ", "panic", "xception")
+"""Maximum characters of such a line, and of a line that the cut is moved to the end of."""
+_FAILURE_MARKERS = tuple(
+    re.compile(marker)
+    for marker in ("FAIL", "rror:", "ERROR", "\nE   ", "panic", "xception", r"##\[error\]",
+                   r"error(?:\[|  )", r"\): error ", r"\.[a-z]{1,5}:\d+:\d+: ")
+)  # fmt: skip
+"""The last one is of compilers and linters, which name a place and need not say that it fails."""
 _LINES_PER_MARKER = 4
 """Only the first lines with a marker are kept: they are the most informative."""
 _READERS = ("read", "grep", "glob", "ls", "list_directory", "read_file", "read_many_files")
@@ -346,15 +351,19 @@ _READERS = ("read", "grep", "glob", "ls", "list_directory", "read_file", "read_m
 def result_excerpt(call: RawToolCall) -> str:
     """Return the excerpt of a result: head, tail, and lines between them that report a failure.
 
-    A long result is mostly the output of a command, and an error may be anywhere in it.
+    A long result is mostly the output of a command, and an error may be anywhere in it. It is cut
+    between lines: half a line tells something else than the line.
     """
     text = call.result
-    between = len(text) - HEAD - TAIL
-    if between <= 0:
+    if len(text) <= HEAD + TAIL:
         return text
-    failures = "" if call.name.lower() in _READERS else _failure_lines(text[HEAD:-TAIL])
-    omitted = f" [... {between - len(failures)} characters left out ...] "
-    return f"{text[:HEAD]}{omitted}{failures}{text[-TAIL:]}"
+    end = text.rfind("\n", HEAD - _LINE, HEAD) + 1 or HEAD
+    start = len(text) - TAIL
+    start = text.find("\n", start - 1, start + _LINE) + 1 or start
+    failures = "" if call.name.lower() in _READERS else _failure_lines(text[end:start])
+    omitted = f" [... {start - end - len(failures)} characters left out ...] "
+    following = failures or "\n" * (text[start - 1] == "\n")
+    return f"{text[:end]}{omitted}{following}{text[start:]}"
 
 
 def _failure_lines(text: str) -> str:
@@ -370,15 +379,15 @@ def _failure_lines(text: str) -> str:
     return "\n" + "\n".join(selected) + "\n" if selected else ""
 
 
-def _line_starts(text: str, marker: str) -> Iterator[int]:
+def _line_starts(text: str, marker: re.Pattern[str]) -> Iterator[int]:
     """Yield the start of each of the first lines with a marker."""
-    offset = text.find(marker)
+    found = marker.search(text)
     for _ in range(_LINES_PER_MARKER):
-        if offset < 0:
+        if found is None:
             return
-        yield text.rfind("\n", 0, offset + 1) + 1
-        end = text.find("\n", offset + 1)
-        offset = text.find(marker, end) if end >= 0 else -1
+        yield text.rfind("\n", 0, found.start() + 1) + 1
+        end = text.find("\n", found.start() + 1)
+        found = marker.search(text, end) if end >= 0 else None
 
 
 def _lines(text: str, start: int) -> Iterator[str]:

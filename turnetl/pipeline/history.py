@@ -22,7 +22,7 @@ from turnetl.pipeline.search import check_conditions, warn_if_cut
 from turnetl.retrieval.details import EntityDetails, entity_details
 from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.digest import digest as digest_of
-from turnetl.retrieval.fix import ErrorHistory, find_fixes, without_passing
+from turnetl.retrieval.fix import ErrorHistory, ErrorMatcher, find_fixes, without_passing
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.items import find_entity
 from turnetl.retrieval.match import Match
@@ -203,13 +203,13 @@ async def entity(
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """The errors that match a text; if there is none, the turns that a search for it finds."""
+    """The errors that match a text; if none does strongly, also the turns that a search finds."""
 
     errors: Annotated[Sequence[ErrorHistory], described("The errors, best match first.")]
     found: Hits = Hits()  # noqa: RUF009 - a frozen value
 
     @property
-    @described("Without an error that matches, the turns that a search finds, best first.")
+    @described("Without an error that matches strongly, the turns that a search finds, best first.")
     def turns(self) -> tuple[SearchHit, ...]:
         return self.found.hits
 
@@ -236,12 +236,15 @@ async def find_fixes_or_turns(
     """Return what `fix` returns, from an open index."""
     ids = group_ids(opened.index, groups)
     errors = await find_fixes(opened.index, text, opened.embedder, groups=ids, limit=limit)
-    if errors or not text.strip():
+    if not text.strip() or any(error.match is Match.STRONG for error in errors):
         return Fixes(errors)
     # Quotes in a message are not phrases of a query, and times in a log select no turns.
     query = (without_passing(text) or text).replace('"', " ")
     chosen = Selection(groups=ids)
     hits = await search(opened.index, query, opened.embedder, selection=chosen, limit=limit)
+    if ErrorMatcher(text).is_common:
+        weak = tuple(replace(hit, match=Match.WEAK) for hit in hits.hits)
+        hits = replace(hits, hits=weak)
     return Fixes(errors, hits)
 
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Annotated
@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY, REPORTED
+from turnetl.base.relations import CHANGES, COMMITTED, FAILED_WITH, FIXED_BY, REPORTED
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
@@ -28,6 +28,7 @@ from turnetl.index.port import IndexedFact, IndexedTurn, Keys
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.items import ERROR_LABEL
+from turnetl.retrieval.match import Match
 from turnetl.retrieval.query import Query, analyze, normalized, used_part
 from turnetl.retrieval.ranking import described_shares, rank
 from turnetl.retrieval.turn_summary import TurnSummary, summarize
@@ -40,6 +41,17 @@ _MIN_NAME_SHARE = 0.8
 _MIN_NAME_TERMS = 4
 """A log contains few words of many errors by chance, and most of a long name by no chance."""
 _CUT = "…"
+_COMMON_WORDS = """
+a access already an and argument arguments as at be build by can cannot code command connection
+could denied dereference did directory does error errors exception exist exists exit exited
+expected fail failed failing fails failure fatal file files find for found from get got has have
+in index input invalid is it job line lint load memory missing module name nil no not null object
+of on open operation or out output panic path permission pointer process range read refused
+request run running runs status step string such system test tests that the this timed timeout to
+type unable undefined unexpected unknown valid value want warning was with write ENOENT EACCES
+ENOTDIR ECONNREFUSED ETIMEDOUT EPIPE
+"""
+"""What messages of many errors say: alone it does not tell one from another."""
 _QUALIFIER = re.compile(r"[./:]+")
 
 
@@ -47,6 +59,7 @@ class ErrorMatcher:
     def __init__(self, text: str, names: Iterable[str] = ()) -> None:
         """Prepare the comparison with errors of these names: a rare name says more."""
         self._tokenizer = Tokenizer()
+        self._common = frozenset(self._tokenizer.count(_COMMON_WORDS))
         text = without_passing(text)
         self._text = normalized(text)
         self._terms = set(self._tokenizer.count(text))
@@ -59,6 +72,21 @@ class ErrorMatcher:
     def is_named(self) -> bool:
         """Whether the text has the name of an error, a test or a symbol, not only words."""
         return bool(self._required)
+
+    @property
+    def is_common(self) -> bool:
+        """Whether the text has only words and numbers that messages of many errors have."""
+        return not self._telling(self._terms)
+
+    def match(self, name: str, statement: str) -> Match:
+        """Return how an error with a score matches: strongly by its test, or by telling words."""
+        name_terms = set(self._tokenizer.count(name))
+        if self._named(name_terms):
+            return Match.STRONG
+        asked, said = self._telling(self._terms), self._telling(name_terms)
+        shared = len(asked & (said | set(self._tokenizer.count(statement))))
+        is_strong = shared and (2 * shared >= len(asked) or 2 * len(asked & said) >= len(said) > 0)
+        return Match.STRONG if is_strong else Match.WEAK
 
     def score(self, name: str, statement: str) -> float:
         """Return how well an error with this statement matches: 0 to 1, or `EXACT`."""
@@ -73,6 +101,9 @@ class ErrorMatcher:
         known = name_terms | set(self._tokenizer.count(f"{statement} {unqualified}"))
         contained = self._contained(name, plain, name_terms)
         return max(self._named(name_terms), self._shared(known), contained)
+
+    def _telling(self, terms: AbstractSet[str]) -> set[str]:
+        return {term for term in terms - self._common if any(map(str.isalpha, term))}
 
     def _named(self, name_terms: AbstractSet[str]) -> float:
         return 1.0 if any(test == name_terms for test in self._tests) else 0.0
@@ -141,11 +172,14 @@ class Occurrence:
     ]
     evidence: Annotated[
         tuple[Fact, ...],
-        described("What was changed between failure and success, and what fixed it."),
+        described("What was changed between failure and success, what fixed it, and its commit."),
     ]
     answer: Annotated[
         str,
-        described("What the agent wrote last in the turn of the success, or else of the failure."),
+        described(
+            "What a subagent reports that fixed it, else what the agent wrote last in the turn of"
+            " the success, or else of the failure."
+        ),
     ]
     resolution: Annotated[
         str,
@@ -172,6 +206,10 @@ class ErrorHistory:
         described("The last occurrences: the resolved ones first, newest first."),
     ]
     count: Annotated[int, described("In how many turns it occurred.")]
+    match: Annotated[
+        Match,
+        described("`weak`: only words of it are in the text that many errors have, or few of it."),
+    ] = Match.STRONG
 
 
 async def find_fixes(
@@ -199,11 +237,13 @@ async def find_fixes(
     facts = list(index.facts([one.turn.key for one in ranked]).values())
     names = {error.name for of_turn in facts for one in of_turn for error in _errors(one)}
     matcher = ErrorMatcher(text, names)
-    errors = _matching(facts, matcher)
-    if not errors and not matcher.is_named:
+    found = _matching(facts, matcher)
+    if not found and not matcher.is_named:
         scores = [one.score for one in ranked]
-        errors = _described(query, [*zip(scores, facts, strict=True)], index, static_model)
-    return [error_history(index, error) for error in errors[:limit]]
+        found = _described(query, [*zip(scores, facts, strict=True)], index, static_model)
+    matches = [(matcher.match(error.name, statement), error) for error, statement in found]
+    matches.sort(key=lambda pair: pair[0] is Match.WEAK)
+    return [replace(error_history(index, error), match=match) for match, error in matches[:limit]]
 
 
 def error_history(index: PersistentIndex, error: Entity) -> ErrorHistory:
@@ -226,18 +266,22 @@ def _failing_turns(index: PersistentIndex, groups: tuple[GroupId, ...]) -> Keys:
     )
 
 
-def _matching(facts: Iterable[Sequence[IndexedFact]], matcher: ErrorMatcher) -> list[Entity]:
+_Stated = tuple[Entity, str]
+"""An error, and the text of a fact about it."""
+
+
+def _matching(facts: Iterable[Sequence[IndexedFact]], matcher: ErrorMatcher) -> list[_Stated]:
     """Return the errors that match, best first; only that one if one is the very text."""
-    scores: dict[str, tuple[float, Entity]] = {}
+    scores: dict[str, tuple[float, Entity, str]] = {}
     for indexed in (one for of_turn in facts for one in of_turn):
         # A failed test and its error are one failure: the one that the text names is returned.
         found = ((matcher.score(one.name, indexed.fact.text), one) for one in _errors(indexed))
         score, error = max(found, key=itemgetter(0), default=(0.0, None))
-        if error is not None and score > scores.get(error.uuid, (0.0, error))[0]:
-            scores[error.uuid] = score, error
-    ordered = sorted(scores.values(), key=lambda pair: (-pair[0], pair[1].name, pair[1].uuid))
-    is_exact = any(score >= EXACT for score, _ in ordered)
-    return [error for score, error in ordered if score >= EXACT or not is_exact]
+        if error is not None and score > scores.get(error.uuid, (0.0,))[0]:
+            scores[error.uuid] = score, error, indexed.fact.text
+    ordered = sorted(scores.values(), key=lambda found: (-found[0], found[1].name, found[1].uuid))
+    is_exact = any(score >= EXACT for score, *_ in ordered)
+    return [(error, text) for score, error, text in ordered if score >= EXACT or not is_exact]
 
 
 def _described(
@@ -245,7 +289,7 @@ def _described(
     facts: Sequence[tuple[float, Sequence[IndexedFact]]],
     index: PersistentIndex,
     static_model: StaticModel,
-) -> list[Entity]:
+) -> list[_Stated]:
     """Return the error that says best in other words what the text says, if any does.
 
     Args:
@@ -262,7 +306,8 @@ def _described(
     tokens = static_model.tokenize([f"{one.target.name} {one.fact.text}" for one in failures])
     scores = described_shares(query, tokens, index, static_model)
     best = max(range(len(failures)), key=lambda at: (scores[at], failures[at].fact.uuid))
-    return [failures[best].target] if scores[best] >= _MIN_DESCRIBED else []
+    told = failures[best]
+    return [(told.target, told.fact.text)] if scores[best] >= _MIN_DESCRIBED else []
 
 
 def _telling_lines(text: str) -> str:
@@ -300,7 +345,8 @@ def _occurrence(
         resolved_at=fact.invalid_at,
         resolved_by=next(iter(summarize(index, [resolving.key] if resolving else [])), None),
         evidence=evidence,
-        answer=_ending(from_episode_text(answering.text).answer),
+        answer=str(fact.attributes.get("fix", ""))
+        or _ending(from_episode_text(answering.text).answer),
         resolution=resolution,
     )
 
@@ -350,14 +396,15 @@ def _evidence(
         indexed.fact.uuid: indexed.fact
         for of_turn in index.facts(keys[-_CANDIDATES:]).values()
         for indexed in of_turn
-        if indexed.fact.relation in EDITS or _is_fix(indexed, stated)
+        if indexed.fact.relation in CHANGES or _is_fix(indexed, stated)
     }
-    within = [
-        fact
-        for fact in facts.values()
-        if fact.valid_at is not None and end is not None and start <= fact.valid_at <= end
-    ]
-    return tuple(sorted(within, key=lambda fact: (fact.valid_at or start, fact.uuid)))
+    later = [one for one in facts.values() if one.valid_at is not None and start <= one.valid_at]
+    within = [fact for fact in later if end is not None and fact.valid_at <= end]  # type: ignore[operator]  # not None
+    # What is found to work is committed afterwards. A commit is of several files.
+    fixed = {fact.target for fact in within if fact.relation == FIXED_BY}
+    within += [one for one in later if one.relation == COMMITTED and one.target in fixed]
+    unique = {one.text if one.relation == COMMITTED else one.uuid: one for one in within}
+    return tuple(sorted(unique.values(), key=lambda fact: (fact.valid_at or start, fact.uuid)))
 
 
 def _is_fix(indexed: IndexedFact, failure: StatedFact) -> bool:

@@ -9,6 +9,7 @@ from turnetl.formats.kit.tool_input import ADDED_CHARS
 from turnetl.pipeline.history import Fixes
 from turnetl.pipeline.origin import FileAuthorship
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
+from turnetl.retrieval.match import Match
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.retrieval.why import Attribution, Certainty
 from turnetl.views import search_hits
@@ -16,20 +17,23 @@ from turnetl.views.nodes import Caption, HangingIndent, Lines, Node, View, line
 from turnetl.views.turns import fact_text, files_line, lineage, step_lineage, turns_grid
 
 _NO_ERRORS = "no error in the graph matches; `turnetl search` finds turns by other words"
-_TURNS = "no error in the graph matches; these are the turns that `turnetl search` finds:"
+_TURNS = "no error in the graph matches{}; these are the turns that `turnetl search` finds:"
 
 
 def fixes_view(report: Fixes) -> View:
-    if not report.errors and report.turns:
-        return [Caption(_TURNS), "", *search_hits.view(report.turns, "")]
-    if not report.errors:
+    if not report.errors and not report.turns:
         return [Caption(_NO_ERRORS)]
-    return [node for error in report.errors for node in _error(error)]
+    errors = [node for error in report.errors for node in _error(error)]
+    if not report.turns:
+        return errors
+    caption = Caption(_TURNS.format(" well" if errors else ""))
+    return [caption, "", *search_hits.view(report.turns, ""), *errors]
 
 
 def _error(found: ErrorHistory) -> Iterator[Node]:
     count = f"  in {plural(found.count, 'turn')}" if found.count > 1 else ""
-    yield line((found.error.name, "bold"), (f"  {found.error.group_id}{count}", "dim"))
+    weak = "  weak match" if found.match is Match.WEAK else ""
+    yield line((found.error.name, "bold"), (f"  {found.error.group_id}{count}{weak}", "dim"))
     for occurrence in found.occurrences:
         yield Lines([*_occurrence(occurrence)], indent=4)
     yield ""

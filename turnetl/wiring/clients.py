@@ -128,6 +128,7 @@ def _stack(settings: Settings, prices: Prices) -> ModelStack:
         limiter=Limiter(Slots(settings.llm.concurrency)),
         meter=meter,
         parameters=settings.llm.effort or "",
+        is_bounded=settings.llm.provider == "openai-compatible",
     )
 
 

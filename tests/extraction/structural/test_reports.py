@@ -178,6 +178,11 @@ async def test_a_reported_problem_ends_when_the_same_thing_passes(
          (changed, passed("go test -run TestCart ./cart", "ok  \tshop/cart\t1s")),
          ("fixed", ["cart/cart.go"])),
         ("all tests", "tests are failing", (edit(), passed()), ("fixed", ["src/cart.py"])),
+        ("the edited folder", "tests are failing",
+         (changed, passed("go test ./cart/...", "ok  \tshop/cart\t1s")),
+         ("fixed", ["cart/cart.go"])),
+        ("a folder without an edit", "tests are failing",
+         (changed, passed("go test ./tax/...", "ok  \tshop/tax\t1s")), ("unresolved", [])),
         ("some tests", "tests are failing", (edit(), passed("pytest -k tax")), ("unresolved", [])),
         ("other tests that failed", "tests are failing", (passed(), red, edit(), passed()),
          ("unresolved", [])),
@@ -230,6 +235,8 @@ async def test_a_later_turn_ends_what_was_reported(subtests: pytest.Subtests) ->
          (edit(), passed(output="Command running in background with ID: b1")), "s2",
          ("unresolved", [])),
         ("an edit of its place", place, (edit("src/cart.py", part),), "s1", ("edited", ["total"])),
+        ("an edit of another problem", "the lint looks broken",
+         (edit("src/tax.py"), passed("make lint", "0 issues.")), "s1", ("fixed", [])),
         ("an edit elsewhere", place, (edit("src/tax.py"),), "s1", ("unresolved", [])),
     ]:  # fmt: skip
         with subtests.test(name):
@@ -265,3 +272,13 @@ async def test_a_stated_cause_is_a_place_of_the_report() -> None:
         tool_calls=at(6, changed),
     )
     assert outcome(shop) == ("edited", ["price_of"])
+
+
+async def test_a_run_that_passes_later_confirms_the_edit_of_a_report() -> None:
+    shop = ShopGroup()
+    prompt, later = "The tests of the cart are failing.", START + timedelta(minutes=5)
+    await shop.ingest("a", user_text=prompt, assistant_text=FIXED, tool_calls=at(0, edit()))
+    assert outcome(shop) == ("edited", ["src/cart.py"])
+    calls = at(6, edit("web/page.ts"), passed("pytest src/"))
+    await shop.ingest("b", started_at=later, tool_calls=calls)
+    assert outcome(shop) == ("fixed", ["src/cart.py", "src/cart.py"])

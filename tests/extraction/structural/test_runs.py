@@ -14,6 +14,15 @@ GO_FAILURE = "--- FAIL: TestCart (0.01s)\n    cart_test.go:12: want 3, got 4\nFA
 LINT = "cart/cart.go:8:2: `f.Close` is not checked (errcheck)\n1 issues:"
 
 
+TRACE = 'Traceback (most recent call last):\n  File "load.py", line 3\nKeyError: "price"'
+EXIT_1 = "##[error]Process completed with exit code 1."
+
+
+def ci_log(*lines: str) -> str:
+    """Return a log of CI with a job, a step and a time before each line."""
+    return "\n".join(f"test\tRun\t2026-01-02T03:04:05.6789012Z {line}" for line in lines)
+
+
 def at(minute: int, call: ToolCall) -> ToolCall:
     return replace(call, ended_at=START + timedelta(minutes=minute))
 
@@ -61,10 +70,18 @@ async def test_a_failure_is_named_by_its_test_its_rule_and_file_or_its_message(
             "`make lint` failed with `errcheck in cart/cart.go`: 'f.Close' is not checked",
         ),
         (
-            passed(
-                "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
-            ),
+            passed("gh run view 7 --log-failed", ci_log("--- FAIL: TestTax")),
             "CI, as `gh run view 7 --log-failed` shows, failed in `TestTax`",
+        ),
+        (
+            passed("gh run view 7 --log-failed", ci_log('npm error No such script: "web"', EXIT_1)),
+            'CI, as `gh run view 7 --log-failed` shows, failed with `No such script: "web"`',
+        ),
+        (
+            passed(
+                "gh run view 7 --log", ci_log("fatal: no tags", "##[error]No space left on device")
+            ),
+            "CI, as `gh run view 7 --log` shows, failed with `No space left on device`",
         ),
         (failed("git push", "fatal: no upstream"), "`git push` failed with `fatal: no upstream`"),
         (
@@ -86,6 +103,14 @@ async def test_what_a_run_that_passed_or_a_search_prints_is_no_failure(
         passed("go test -v ./...", "Error: no remote\n--- PASS: TestRejectsErrors\nok  \tshop\t1s"),
         failed("go test ./...", "KeyError: 'price'\nFAIL\tshop/cart\t0.1s\nok  \tshop/tax\t0.1s"),
         passed("cat log.txt; git log", KEY_ERROR),
+        passed("docker logs web", "Error: no price of the cart"),
+        passed("npm run dev & sleep 3; cat log.txt", "Error: no price of the cart"),
+        passed("gh issue create -b 'Error: no price'", "Error: no price"),
+        passed("./push.sh", "error: retried\n1\n2\n3\n4\n5\npushed"),
+        passed("gh run view 7 --log", ci_log("fatal: no tags", "1 step was skipped")),
+        passed(
+            "gh run view 7 --log", ci_log("fatal: no tags", "##[error]The operation was canceled.")
+        ),
         failed("grep -rn raise src", "src/cart.py:3:    raise KeyError('price')"),
         tool("Grep", '{"pattern":"raise"}', "KeyError: 'price'"),
         passed("git push || echo 'error: failed'", "error: failed"),
@@ -106,6 +131,20 @@ async def test_a_run_failed_if_its_output_or_its_log_says_so(subtests: pytest.Su
         ("flake8", "src/cart.py:3:5: F841 local variable 'x' is never used"),
         ("gh pr checks 7", "test\tfail\t38s\thttps://example.org/1"),
         ("gh run view 7", "X test in 1m2s (ID 2)\nX Process completed with exit code 1."),
+        (
+            "git push 2>&1 | tail -2",
+            " ! [rejected]  main -> main (fetch first)",
+        ),
+        ("docker compose up -d", " db Starting\nError response from daemon: port 5432 is in use"),
+        ("python load.py | tee log", f"{TRACE}\n(Background on this error: see the log)"),
+        (
+            "npx tsx load.ts",
+            "load.ts:3\n\nError: no price\n    at total (load.ts:3:7)\n    at load.ts:9",
+        ),
+        (
+            "pnpm vitest run",
+            " \u276f cart.test.ts\n FAIL  cart.test.ts > adds\n Tests  1 failed (1)",
+        ),
         ("gh run view 7 --log-failed | grep rror", "##[error]a.go:1:2: undefined: total"),
     ]:
         with subtests.test(command=command, output=output):
@@ -134,15 +173,16 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     }
     local = failed("make lint", LINT)
     assert await resolution(local, changed, green) == ("unresolved", [])
-    fix, review = (tool("Task", f'{{"description": "{task}"}}', "done")
+    fix, review = (tool("Task", f'{{"description": "{task}"}}', "The total is defined now.")
                    for task in ("Fix the undefined total", "Review the fix"))  # fmt: skip
     assert await resolution(log, passed("git push", "done"), green) == ("fixed", [])
     assert await resolution(log, fix, green) == ("fixed", [])
+    await shop.ingest("told", tool_calls=in_order(log, fix, green))
+    told = [fact.attributes.get("fix") for fact in shop.facts("FAILED_WITH")]
+    assert told[-1] == "The total is defined now."
     assert await resolution(log, review, green) == ("passed_on_rerun", [])
     assert await resolution(local, passed("git push", "done"), lint) == ("unresolved", [])
-    test = passed(
-        "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
-    )
+    test = passed("gh run view 7 --log-failed", ci_log("--- FAIL: TestTax"))
     here = "go test -count=5 -run TestTax ./tax"
     assert await resolution(test, passed(here, "ok  \tshop/tax\t1s")) == ("passed_on_rerun", [])
     assert await resolution(test, passed("go test ./...", "ok  \tshop/tax\t1s")) == (
@@ -202,6 +242,11 @@ async def test_what_resolved_a_failure_is_told_apart(subtests: pytest.Subtests) 
         ("an edit", (failed(), edit(), passed()), ("fixed", ["src/cart.py"])),
         ("no change", (failed(), passed()), ("passed_on_rerun", [])),
         ("a formatter", (failed(), passed("ruff format .", "1 file"), passed()), ("fixed", [])),
+        (
+            "only a commit",
+            (failed(), passed("git commit -m 'Update the format'", "[main 1a2b3c4] x"), passed()),
+            ("passed_on_rerun", []),
+        ),
         ("only a document", (failed(), edit("README.md"), passed()), ("passed_on_rerun", [])),
         ("no run", (failed(), edit()), ("unresolved", [])),
         ("an edit before it", (edit(), failed(), passed()), ("passed_on_rerun", [])),
@@ -358,6 +403,18 @@ async def test_a_cause_is_stated_where_the_agent_names_it_with_its_failure(
         ("The failure was due to `price_of`, which returns no row.", failed(), ["price_of"]),
         ("The bug is in step 2: `price_of` returns no row.", failed(), ["price_of"]),
         ("`price_of` returns no row, causing the failure.", failed(), ["price_of"]),
+        ("I see the issue. `price_of` returns no row of the cart.", failed(), ["price_of"]),
+        ("I see the problem - `price_of` returns no row.", failed(), ["price_of"]),
+        ("Root cause found! `price_of` returns no row of the cart.", failed(), ["price_of"]),
+        ("**Cause**: `price_of` returns no row.", failed(), ["price_of"]),
+        ("The bug is `price_of`: it returns no row.", failed(), ["price_of"]),
+        ("It fails because `price_of` returns no row.", failed(), ["price_of"]),
+        ("The reason it failed is that `price_of` returns no row.", failed(), ["price_of"]),
+        ("The KeyError was introduced by `price_of`.", failed(), ["price_of"]),
+        ("So `price_of` was the cause of the failure.", failed(), ["price_of"]),
+        ("I see the test. `price_of` returns no row of the cart.", failed(), []),
+        ("It works because `price_of` returns a row.", failed(), []),
+        ("The page is from `price_of`.", failed(), []),
         ("`price_of` returns no row, which makes the test fail.", failed(), ["price_of"]),
         ("The test failed because `price_of` returned None.", failed(), ["price_of"]),
         ("The culprit is `price_of`, which returns no row.", failed(), ["price_of"]),

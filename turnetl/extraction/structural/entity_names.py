@@ -29,28 +29,23 @@ from turnetl.extraction.structural.shell_commands import commands
 
 _FILE_LIKE = re.compile(
     r"^(?:[\w@~.()\[\]-]{0,80}/){0,12}[\w@.()\[\]-]{1,100}\.(?:py|pyi|go|rs|ts|tsx|js|jsx|mjs|cjs"
-    r"|java|kt|swift|rb|php"
-    r"|c|h|cc|cpp|hpp|cs|m|mm|scala|ex|exs|sh|bash|zsh|sql|md|mdx|rst|txt|json|jsonl|yaml|yml"
-    r"|toml|ini|cfg|env"
-    r"|html|css|scss|vue|svelte|lua|proto|graphql|tf|ipynb|xml|csv|lock|mod|sum|gradle|plist|tmpl"
-    r"|j2|log|mdc|svg|png)$"
+    r"|java|kt|swift|rb|php|c|h|cc|cpp|hpp|cs|m|mm|scala|ex|exs|sh|bash|zsh|sql|md|mdx|rst|txt"
+    r"|json|jsonl|yaml|yml|toml|ini|cfg|env|html|css|scss|vue|svelte|lua|proto|graphql|tf|ipynb"
+    r"|xml|csv|lock|mod|sum|gradle|plist|tmpl|j2|log|mdc|svg|png)$"
 )  # fmt: skip
 _TICKET = (
     r"(?!UTF-|SHA-|ISO-|RFC-|GPT-|HTTP-|UTC-|MD-|AES-|CVE-|PEP-|TLS-|RS-|HS-|EAN-|ISBN-|COVID-)"
     r"[A-Z][A-Z0-9]{1,9}-\d{1,6}(?![\w-])"
 )
 _NAMED = re.compile(
-    r"`(?P<quoted>[^`\n]{2,120})`"
-    r"|https://github\.com/(?P<repository>[\w.-]{1,40}/[\w.-]{1,60})/(?P<page>pull|issues)"
-    r"/(?P<id>\d{1,6})"
+    r"`(?P<quoted>[^`\n]{2,120})`|https://github\.com/(?P<repository>[\w.-]{1,40}/[\w.-]{1,60})/"
+    r"(?P<page>pull|issues)/(?P<id>\d{1,6})"
     rf"|(?<![\w/.-])(?P<ticket>{_TICKET})"
     r"|(?<![\w/.-])(?P<flag>--[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,5})(?![\w-])"
-    r"|(?P<kind>\b(?:PR|MR|[Pp]ull [Rr]equest|[Ii]ssue) ?)?(?<![\w&/])#(?P<number>\d{1,6})(?![\w-])"
-    r"|(?<![\w/.])@?(?P<path>(?:[\w.~@-]{1,80}/){0,12}[\w@-][\w.@-]{0,80}\.[A-Za-z]{1,6})"
-    r"(?![\w/.]\w)"
-    r"|(?<![\w/.`@-])(?P<code>(?:[A-Za-z_]\w{1,40}(?:\.|::)){0,3}(?:"
-    r"[a-z][a-z0-9]{0,30}(?:[A-Z][a-z0-9]{0,30}){1,6}"
-    r"|(?:[A-Z][a-z0-9]{1,20}|[A-Z]{2,8}(?=[A-Z][a-z])){2,8}"
+    r"|(?P<kind>\b(?:PR|MR|[Pp]ull [Rr]equest|[Ii]ssue) ?)?(?<![\w&/])#(?P<number>\d{1,6})(?!"
+    r"[\w-])|(?<![\w/.])@?(?P<path>(?:[\w.~@-]{1,80}/){0,12}[\w@-][\w.@-]{0,80}\.[A-Za-z]{1,6})(?!"
+    r"[\w/.]\w)|(?<![\w/.`@-])(?P<code>(?:[A-Za-z_]\w{1,40}(?:\.|::)){0,3}(?:[a-z][a-z0-9]{0,30}"
+    r"(?:[A-Z][a-z0-9]{0,30}){1,6}|(?:[A-Z][a-z0-9]{1,20}|[A-Z]{2,8}(?=[A-Z][a-z])){2,8}"
     r"|[A-Za-z][A-Za-z0-9]{0,30}(?:_[A-Za-z0-9]{1,40}){1,8})(?:\(\))?)(?![\w/`@-]|\.\w)"
     r"|(?<![\w/.`@-])(?P<word>[a-z0-9][a-z0-9]{1,30}(?:[-/][a-z0-9]{1,30}){0,4})(?![\w/`@-]|\.\w)"
 )
@@ -73,10 +68,9 @@ _TEST = re.compile(
 _FENCE = re.compile(r"```[\s\S]{0,8000}?(?:```|\Z)")
 _QUOTED = re.compile(r"`([^`\n]{2,120})`")
 _IMPORT = re.compile(
-    r"^[ \t+]{0,9}(?:import|from) ([A-Za-z]\w{2,40})\b(?! from)"
-    r"|\b(?:from|require\(|import) ?['\"](@?[a-z][\w-]{1,60}(?:/[\w.-]{1,60})?)['\"]"
-    r"|^[ \t+]{0,9}(?:import )?(?:\w{1,20} )?"
-    r"\"((?:[\w-]{1,40}\.){1,3}[a-z]{2,6}/[\w.-]{1,60}/[\w./-]{1,80})\"",
+    r"^[ \t+]{0,9}(?:import|from) ([A-Za-z]\w{2,40})\b(?! from)|\b(?:from|require\("
+    r"|import) ?['\"](@?[a-z][\w-]{1,60}(?:/[\w.-]{1,60})?)['\"]|^[ \t+]{0,9}(?:import )?"
+    r"(?:\w{1,20} )?\"((?:[\w-]{1,40}\.){1,3}[a-z]{2,6}/[\w.-]{1,60}/[\w./-]{1,80})\"",
     re.MULTILINE,
 )
 _KEY = re.compile(r"^[ \t+]{0,20}['\"]?([A-Za-z][\w.-]{2,60})['\"]?[ \t]{0,4}[:=]", re.MULTILINE)

@@ -29,17 +29,17 @@ CI_PREFIX = re.compile(
     r"^(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
 )
 """Job, step and time before each line of a log that `gh run view` prints."""
+CI_MARK = "##[error]"
+"""What a runner of GitHub prints before its errors."""
 
 _PATH = r"(?:[A-Z]:\\)?[^\s:()'\"]{1,200}"
 _KIND = (
-    r"(?:[A-Za-z_]\w{0,40}(?:\.|::)){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure)|"
-    r"Error)"
-    r"(?: \[[A-Z_]{3,60}\])?"
+    r"(?:[A-Za-z_]\w{0,40}(?:\.|::)){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure)"
+    r"|Error)(?: \[[A-Z_]{3,60}\])?"
 )
 TYPED_ERROR = re.compile(
-    r"^(?:E[ ]{1,8}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{1,80}\" "
-    r"|Unhandled exception\. |\[?(?:!\] )?"
-    rf"|\*\* \()({_KIND})\b(?:(?:\)|:) (.{{0,300}}))?$",
+    rf"^(?:E[ ]{{1,8}}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{{1,80}}\" "
+    rf"|Unhandled exception\. |\[?(?:!\] )?|\*\* \()({_KIND})\b(?:(?:\)|:) (.{{0,300}}))?$",
     re.MULTILINE,
 )
 TRACE = re.compile(r"^Traceback \(most recent call last\):$", re.MULTILINE)
@@ -67,8 +67,8 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
 _TITLE = r"[^\n]{3,150}"
 TESTS = _patterns(
     # pytest, with and without its summary; unittest
-    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"
-    r"(?: - (?P<message>[^\n]{1,300}))?",
+    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s\[]{{1,150}})"
+    r"(?:\[[^\n]{0,150}?\](?= - |\s*$))?(?: - (?P<message>[^\n]{1,300}))?",
     r"^_{3,80} (?:ERROR at (?:setup|teardown) of )?(?:\w{1,80}\.){0,3}"
     r"(?P<test>test\w{0,150})(?:\[[^\n]{0,100}\])? _{3,80}$",
     r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?!unittest\.loader)(?P<location>[\w.]{1,150})"
@@ -117,8 +117,7 @@ TESTS = _patterns(
     r"^(?:\w{1,80} > ){1,4}(?P<test>[^\n>]{2,150}) FAILED$",
     r"^\s{1,8}\d{1,5} - (?P<test>[\w./:-]{2,150}) \((?:Failed|SEGFAULT|Timeout|Not Run)\)",
     rf"^(?P<location>{_PATH}):\d+: Failure\n(?P<message>[^\n]{{3,300}})(?:\n(?!\[)"
-    rf"[^\n]{{0,300}}){{0,12}}"
-    r"\n\[  FAILED  \] (?P<test>[\w./]{3,150})(?= \()",
+    rf"[^\n]{{0,300}}){{0,12}}\n\[  FAILED  \] (?P<test>[\w./]{{3,150}})(?= \()",
     r"^\[  FAILED  \] (?P<test>\w[\w/]{1,100}\.[\w./]{1,100})",
     rf"^-{{20,100}}\n(?P<test>{_TITLE})\n(?: {{1,8}}[^\n]{{1,150}}\n){{0,4}}-{{20,100}}\n"
     rf"(?P<location>{_PATH}):\d+\n\.{{20,100}}$",
@@ -127,8 +126,7 @@ TESTS = _patterns(
     r"^\[FAIL[:.] (?P<message>[^\n]{3,200}?)\] (?P<test>\w{3,100})\([^\n)]{0,100}\) \(",
 )
 GO_TEST = re.compile(
-    r"^\s{0,20}(?:--- FAIL:|=== FAIL: \S{1,200}) (?P<test>[\w/.:#=-]{1,200})"
-    r"(?= \(|$)",
+    r"^\s{0,20}(?:--- FAIL:|=== FAIL: \S{1,200}) (?P<test>[\w/.:#=-]{1,200})(?= \(|$)",
     re.MULTILINE,
 )
 GO_MESSAGE = re.compile(r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+: (?P<message>[^\n]{3,300})")
@@ -138,7 +136,7 @@ GO_PANIC = re.compile(r"^(panic: [^\n]{3,300}?)(?: \[recovered[^\n]{0,40}\])?$",
 GO_STEP = re.compile(r"^\s{0,20}(?:---|===) ")
 GO_PACKAGE = re.compile(r"^FAIL\t(\S{1,200})", re.MULTILINE)
 REASON = re.compile(
-    rf"^\s{{0,12}}(?:E {{1,8}})?(?P<first>{_KIND}: [^\n]{{3,300}}"
+    rf"^\s{{0,12}}(?:E {{1,8}})?(?P<first>{_KIND}:(?: |[ ]?\nE {{1,12}})[^\n]{{3,300}}"
     r"|fixture '[^'\n]{1,80}' not found|expect(?:\(|ed\b)[^\n]{5,300}|Failure/Error: [^\n]{3,300}|"
     r"assertion [^\n]{5,300}"
     r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]{3,200}\n[^\n]{3,300})",
@@ -150,16 +148,15 @@ VALUES = re.compile(
     re.MULTILINE,
 )
 REASON_MARK = re.compile(
-    r"^thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]*\n|^Failure/Error: "
+    r"^thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]*\n|^Failure/Error: |\nE {1,12}"
 )
 NEXT_TEST = re.compile(
     r"^\s{0,4}(?:\d{1,3}\) |● |_{3,80} |(?:FAIL|ERROR):? |---- |rspec |test |failures:)",
     re.MULTILINE,
 )
 COUNTS_TESTS = re.compile(
-    r"Some tests failed|^\s{0,4}(?:Tests?|Test Suites|Test Files)\b:? "
-    r"|\b\d{1,6} (?:passed|failed|passing|failing|tests?)\b|\btests FAILED:"
-    r"|^.{0,2}(?:fail|tests) \d",
+    r"Some tests failed|^\s{0,4}(?:Tests?|Test Suites|Test Files)\b:? |\b\d{1,6} (?:passed|failed"
+    r"|passing|failing|tests?)\b|\btests FAILED:|^.{0,2}(?:fail|tests) \d",
     re.MULTILINE,
 )
 """That a program ran tests: others put these marks before messages."""
@@ -173,25 +170,20 @@ FINDINGS = _patterns(
     # Linters that end a line with their rule: golangci-lint, staticcheck, mypy, ShellCheck, ESLint
     rf"^(?P<location>{_PATH}\.l?hs):\d+:\d+: error:(?: \[(?P<rule>GHC-\d{{3,6}})\])?[^\n]{{0,80}}\n"
     r" {1,8}(?P<message>\S[^\n]{3,300})",
-    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+(?::\d+)?: (?:error: |\w{{4,7}}: "
-    rf"(?=[^\n]{{5,300}}\[SC\d))?"
-    r"(?!warning:|note:|[CWEFR]: )(?P<message>[^\n]{5,300}?) {1,2}"
-    r"(?:\((?P<rule>[a-z][\w:-]{1,40}|[A-Z]{1,4}\d{3,5})\)"
-    r"|\[(?:Error/)?(?P<rule2>[A-Za-z][\w/@-]{2,50})\])$",
-    rf"^(?P<location>{_PATH}\.rb):\d+:\d+: [CWEF]: (?:\[\w{{1,20}}\] "
-    rf")?(?P<rule>[A-Z]\w{{1,40}}/[\w/]{{2,60}}): "
-    r"(?P<message>[^\n]{3,300})",
+    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+(?::\d+)?: (?:error: |\w{{4,7}}: (?="
+    rf"[^\n]{{5,300}}\[SC\d))?"
+    r"(?!warning:|note:|[CWEFR]: )(?P<message>[^\n]{5,300}?) {1,2}(?:\((?P<rule>[a-z][\w:-]{1,40}"
+    r"|[A-Z]{1,4}\d{3,5})\)|\[(?:Error/)?(?P<rule2>[A-Za-z][\w/@-]{2,50})\])$",
+    rf"^(?P<location>{_PATH}\.rb):\d+:\d+: [CWEF]: (?:\[\w{{1,20}}\] )?(?P<rule>[A-Z]\w{{1,40}}/"
+    rf"[\w/]{{2,60}}): (?P<message>[^\n]{{3,300}})",
     rf"^ERROR: (?P<rule>[A-Z]\w{{3,60}}) - (?P<location>{_PATH}):\d+:\d+ - "
     rf"(?P<message>[^\n]{{3,300}})",
-    rf"^>> Issue: \[(?P<rule>B\d{{3}})[^\]\n]{{0,80}}\] (?P<message>[^\n]{{3,300}})"
-    rf"(?:\n[^\n]{{0,200}}){{0,4}}?"
-    rf"\n {{1,8}}Location: (?P<location>{_PATH}):\d",
-    rf"^\s{{0,4}}[\u00d7x✖] (?P<rule>[\w-]{{2,30}}\([\w/-]{{2,50}}\)): (?P<message>[^\n]{{3,300}})"
-    rf"\n"
-    rf"[^\n\[]{{0,40}}\[(?P<location>{_PATH}):\d",
-    rf"^(?P<location>{_PATH}):\d+(?::\d+)? (?P<rule>(?:DL|MD)\d{{3,4}})(?:/[\w-]{{1,60}})?:? "
-    rf"(?:[a-z]{{4,7}}: )?"
-    r"(?P<message>[^\n]{3,300})",
+    rf"^>> Issue: \[(?P<rule>B\d{{3}})[^\]\n]{{0,80}}\] (?P<message>[^\n]{{3,300}})(?:\n"
+    rf"[^\n]{{0,200}}){{0,4}}?\n {{1,8}}Location: (?P<location>{_PATH}):\d",
+    rf"^\s{{0,4}}[\u00d7x✖] (?P<rule>[\w-]{{2,30}}\([\w/-]{{2,50}}\)): (?P<message>"
+    rf"[^\n]{{3,300}})\n[^\n\[]{{0,40}}\[(?P<location>{_PATH}):\d",
+    rf"^(?P<location>{_PATH}):\d+(?::\d+)? (?P<rule>(?:DL|MD)\d{{3,4}})(?:/[\w-]{{1,60}})?:? (?:"
+    rf"[a-z]{{4,7}}: )?(?P<message>[^\n]{{3,300}})",
     rf"^(?P<location>{_PATH}\.pyi?):\d+:\d+:? (?P<rule>[A-Z]{{1,5}}\d{{3,4}}|invalid-syntax):? "
     r"(?:\[\*\] )?(?P<message>[^\n]{3,300})$",
     r"^X (?P<message>[^\n]{5,300}?) \((?P<rule>[a-z][\w-]{1,30})\)\n[\w ./-]{1,80}: "
@@ -207,19 +199,16 @@ FINDINGS = _patterns(
     r"^ {1,4}\d{1,6} {2,8}(?P<message>[A-Z][^\n]{5,300})"
     r"\n {4,16}\U0001faaa {1,3}(?P<rule>[\w.]{3,60})$",
     rf"^\s{{1,4}}error \u2022 (?P<message>[^\n]{{3,300}}) \u2022 (?P<location>{_PATH}):\d+:\d+ "
-    rf"\u2022 "
-    r"(?P<rule>\w{3,60})$",
+    r"\u2022 (?P<rule>\w{3,60})$",
     rf"^(?P<location>{_PATH}):\d+:\d+ (?P<rule>(?:lint|assist)/[\w/]{{3,60}}|parse)"
-    r"[^\n]{0,200}\n\n"
-    r"\s{1,4}[\u00d7✖] (?P<message>[^\n]{3,300})",
+    r"[^\n]{0,200}\n\n\s{1,4}[\u00d7✖] (?P<message>[^\n]{3,300})",
     r"^\s{0,80}\^-{1,60}\^? (?P<rule>SC\d{4}) \((?:error|warning|info|style)\): "
     r"(?P<message>[^\n]{3,300})",
     rf"^\[warn\] (?P<location>{_PATH}\.\w{{1,6}})(?P<rule>)(?P<message>)$",
     rf"^(?:would reformat|Would reformat:|Diff in) (?P<location>{_PATH}\.\w{{1,6}})"
     r"(?P<rule>)(?P<message>)(?=[\s:]|$)",
     rf"^(?:ERROR: )?(?P<location>{_PATH}\.\w{{1,6}}) (?:format \u2501|Imports are incorrectly "
-    rf"sorted)"
-    r"(?P<rule>)(?P<message>)",
+    r"sorted)(?P<rule>)(?P<message>)",
     rf"^\[error\] (?P<location>{_PATH}\.\w{{1,6}}): (?P<message>\w{{3,30}}: [^\n]{{3,300}}?)"
     r"(?: \(\d+:\d+\))?$",
     rf"^(?P<location>{_PATH}\.\w{{1,6}}):\d+:\d+\nError: (?P<message>[^\n]{{3,300}}?)(?: "
@@ -252,22 +241,22 @@ FINDINGS = _patterns(
     r"(?P<message>[^\n]{3,300})",
     r"^\s{0,6}\d{1,6} \| ERROR {1,4}\| (?:\[.\] )?(?P<message>[^\n]{3,300})",
     rf"^(?:vet: |# |\[error\] )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: "
-    r"|Error: |ERROR: )?"
-    r"(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
+    r"|Error: |ERROR: )?(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
 )
 WRAPPED = re.compile(
-    rf"^({_PATH}\.\w{{1,5}}:\d+:\d+: [^\n]{{5,300}})\n\s{{1,4}}(\([a-z][\w:-]{{1,40}}\))$"
-    r"|^(\s{1,8}\d+:\d+\s{1,8}error\s[^\n]{5,300})"
-    r"\n\s{8,40}([A-Za-z][^\n]{0,200} {2}@?[\w/-]{2,60})$",
+    rf"^{_PATH}\.\w{{1,5}}:\d+:\d+: (?:[^\n]{{5,300}}\n\s{{1,4}}"
+    r"|[^\n`]{0,200}`[^`\n]{0,300}(?:\n[^`\n]{0,300}){1,20}`[^\n]{0,200} )\([a-z][\w:-]{1,40}\)$"
+    r"|^\s{1,8}\d+:\d+\s{1,8}error\s[^\n]{5,300}\n\s{8,40}[A-Za-z][^\n]{0,200} {2}@?[\w/-]{2,60}$",
     re.MULTILINE,
 )
-"""A message of a linter that goes on in the next line, which ends with its rule."""
+"""A message of a linter that goes on in the next lines, as a quoted text: its rule ends it."""
 FORMATTING = re.compile(
     r"not (?:properly |go)?format|incorrectly sorted|Formatter would have|Code style issues|would "
     r"reformat|would be reformatted|^Diff in ",
     re.MULTILINE | re.IGNORECASE,
 )
-RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
+LINE_BREAK = re.compile(r"\s*\n\s*")
+RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5})(?: ?\(related information\))?: ")
 LISTED_FILE = re.compile(
     r"^(?:In (?=\S{1,200} line \d)| {1,3}Line {2,6}|FILE: )?((?:/|\./)?[\w@./-]{1,200}\.\w{1,5})"
     r"(?:(?: line \d{1,6})?:)?$",
@@ -350,21 +339,23 @@ FAILURE_WORD = re.compile(
     r"|not installed|changed significantly)\b",
     re.IGNORECASE,
 )
+RULER = re.compile(r"\W{0,3}([=_*#~-])\1{3,}")
+"""A line that separates others; a title may stand in it."""
+CUT_SUMMARY = re.compile(r"(?:\.\.\.|:\s*)$")
+"""How the line of pytest's summary ends that has only the beginning of a message."""
 GENERIC_MESSAGE = re.compile(
     r"^(?:\w{0,30}error: )?(?:exit (?:code|status) \d|exit$|\(none\)|process completed"
-    r"|task (?:failed|exited)|(?-i:FAIL(?:ED)?\b)|make: \*\*\*"
-    r"|\[?\w{1,20}\]? ?(?:exited|failed)(?=:?$|,| (?:with|after|due|\())"
-    r"|errors?$|failed$|killed$|(?:\d{1,5} )?issues found|usage: |\[info\]|build fail|found \d"
-    r"|(?:\u2716 )?\d{1,5}/\d{1,5} |\d{1,5} files? |[\u256d\u2500]{1,3} ?error"
-    r"|\[[\w:-]{1,40}\] ERROR task|command failed with|lifecycle script|command timed out"
-    r"|failed to push some refs|no matching distribution found|could not compile|aborting due to"
-    r"|subprocess-exited-with-error|script [\"'][^\"']{1,80}[\"'] exited|the following error"
-    r"|errors? found"
-    r"|lint(?:er|ing)? (?:failed|errors)|linker command|ld returned|externally-managed-env"
-    r"|your requirements could not|oops! something|running program|compilation failed"
-    r"|an error (?:has )?occurred(?: while loading|,)|failed to import test module"
-    r"|resolutionimpossible|error during build|prisma schema validation|some issues, see"
-    r"|system check identified)",
+    r"|the operation was cancell?ed|task (?:failed|exited)|(?-i:FAIL(?:ED)?\b)|make: \*\*\*"
+    r"|\[?\w{1,20}\]? ?(?:exited|failed)(?=:?$|,| (?:with|after|due|\())|errors?$|failed$|killed$"
+    r"|(?:\d{1,5} )?issues found|usage: |\[info\]|build fail|found \d|(?:\u2716 )?\d{1,5}/\d{1,5} "
+    r"|\d{1,5} files? |[\u256d\u2500]{1,3} ?error|\[[\w:-]{1,40}\] ERROR task|command failed with"
+    r"|lifecycle script|command timed out|failed to push some refs|no matching distribution found"
+    r"|could not compile|aborting due to|subprocess-exited-with-error|script [\"'][^\"']{1,80}"
+    r"[\"'] exited|the following error|errors? found|lint(?:er|ing)? (?:failed|errors)"
+    r"|linker command|ld returned|externally-managed-env|your requirements could not"
+    r"|oops! something|running program|compilation failed|an error (?:has )?occurred(?: while"
+    r" loading|,)|failed to import test module|resolutionimpossible|error during build"
+    r"|prisma schema validation|some issues, see|system check identified)",
     re.IGNORECASE,
 )
 RAN_TESTS = re.compile(r"^(?:ok {1,4}\t|\s{0,20}--- PASS|=== RUN|FAIL\t)", re.MULTILINE)
@@ -385,33 +376,40 @@ FAILED_SUMMARY = re.compile(
     r"|test result: FAILED|panic: |error(?:\[[\w:-]{3,60}\])?: |exit status [1-9]|Exit code [1-9]"
     r"|# [\w.-]{1,80}/[\w./-]{1,200}$|\[warn\] Code style issues|e: (?:file:)?/|CMake Error"
     r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at |\(fail\) |ERROR: failed to solve"
-    r"|\[  FAILED  \]|\[info\] - [^\n]{3,150} \*\*\* FAILED|fatal error: |PHP (?:Fatal|Parse) "
-    r"error: |==\d{1,9}==ERROR: "
-    r"|[^\s:]{1,200}\.\w{1,5}:\d{1,6}(?::\d{1,6})?: (?:fatal )?error: |ERR_PNPM_|error during "
-    r"build:"
-    r"|[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? [A-Z]{1,4}\d{3,5}:? |Oops! Something went wrong"
-    r"|Traceback \(most recent call last\):$|Error: "
-    r"(?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
-    r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - "
-    r"|[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
-    r"|\berror [A-Z]{1,8}\d{2,5}:|: undefined reference to "
-    r"|\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?|[Ee]rrors?|error\(s\)|problems?"
-    r"|issues?|fail|offenses?|would be reformatted)\b"
-    r"|\b[1-9]\d{0,5} files? would be reformatted|\b(?:Failures|Errors|failures|errors)[:=] ?[1-9]",
+    r"|\[  FAILED  \]|\[info\] - [^\n]{3,150} \*\*\* FAILED|fatal error: |PHP (?:Fatal"
+    r"|Parse) error: |==\d{1,9}==ERROR: |[^\s:]{1,200}\.\w{1,5}:\d{1,6}(?::\d{1,6})?: (?:fatal"
+    r" )?error: |ERR_PNPM_|error during build:|[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? "
+    r"[A-Z]{1,4}\d{3,5}:? |Oops! Something went wrong|Traceback \(most recent call last\):$"
+    r"|Error: (?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)|Failed to compile"
+    r"|.{0,12}: Some tests failed|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150}"
+    r" \(Failed\)$|Failed!  - |[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
+    r"|\berror [A-Z]{1,8}\d{2,5}:|: undefined reference to |\b[1-9]\d{0,5} (?:tests? )?(?:failed"
+    r"|failing|failures?|[Ee]rrors?|error\(s\)|problems?|issues?|fail|offenses?"
+    r"|would be reformatted)\b|\b[1-9]\d{0,5} files? would be reformatted|\b(?:Failures|Errors"
+    r"|failures|errors)[:=] ?[1-9]",
     re.MULTILINE,
 )
 FATAL = re.compile(
-    r"^(?:error(?:\[E\d{4}\])?: |npm (?:ERR!|error) |panic: |fatal: |BUILD FAILED|make: \*\*\* )",
+    r"^(?:(?:error(?:\[E\d{4}\])?|Error|ERROR|panic|fatal|[a-z][\w.-]{1,30}: (?:error|fatal)): "
+    r"\S+ \S|npm (?:ERR!|error) |BUILD FAILED|make: \*\*\* |! \[(?:remote )?rejected\] "
+    r"|CONFLICT \(|Automatic merge failed|curl: \(\d|ssh: connect to |Exception in thread \""
+    r"|\*\* \(\w|An error occurred \(\w+\) when calling|Error (?:response from daemon"
+    r"|from server\b)|[^\n]{0,60}\bcommand not found(?:$|: )|pull request create failed: "
+    r"|X Pull request |[^\n]{0,120}\bSegmentation fault|Execution halted|[\u2718X] \[ERROR\]"
+    r"|\u00d7 No solution|Your requirements could not be resolved|e: file:)"
+)
+"""How a line begins that only a program prints that stops."""
+TRACED = re.compile(
+    rf"^(?:Uncaught )?{_KIND}: [^\n]{{3,300}}\n(?:[^\n]{{0,200}}\n){{0,6}}?\s{{1,8}}at "
+    r"[^\n]{3,300}$",
     re.MULTILINE,
 )
+"""An exception that a program of JavaScript does not handle, with its first frame."""
 _PASTED_KIND = r"((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception|Warning))"
 PASTED_ERROR = re.compile(
-    rf"(?<=`){_PASTED_KIND}: ([^\n`]{{3,160}})"
-    rf"|(?<!`)\b{_PASTED_KIND}: ([^\n]{{3,160}})"
-    r"|^panic: ([^\n]{3,160})"
-    r"|^fatal: ([^\n]{3,160})"
-    r"|\b[Ee]rror: ((?:failed|cannot|could not|can't|unable|no such|missing|unexpected)"
-    r" [^\n`]{8,160})",
+    rf"(?<=`){_PASTED_KIND}: ([^\n`]{{3,160}})|(?<!`)\b{_PASTED_KIND}: ([^\n]{{3,160}})"
+    r"|^panic: ([^\n]{3,160})|^fatal: ([^\n]{3,160})|\b[Ee]rror: ((?:failed|cannot|could not|can't"
+    r"|unable|no such|missing|unexpected) [^\n`]{8,160})",
     re.MULTILINE,
 )
 QUOTE_MARK = re.compile(r"^\s{0,8}(?:(?:>|[-*\u2022]|\d{1,2}\.) {1,3}){1,3}(?!\s{0,8}-{3})")

@@ -21,6 +21,8 @@ _MAX_LINE = 500
 _MAX_NAME_LENGTH = 110
 _MAX_MESSAGE_LENGTH = 260
 _MIN_LETTERS, _MIN_LENGTH = 4, 10
+_LAST_LINES = 6
+"""Lines in which a program says that it stops."""
 _SHORT_LINES = 3
 """Lines of an output that says nothing but why its program failed."""
 _MESSAGE_CHARS = 6000
@@ -76,7 +78,8 @@ def printed(output: str) -> str:
     if "\n" not in text:
         # Some clients record the line ends of an output as they are written in JSON.
         text = text.replace("\\n", "\n")
-    return patterns.CI_PREFIX.sub("", text).replace("##[error]", "") if "Z " in text else text
+    text = patterns.CI_PREFIX.sub("", text) if "Z " in text else text
+    return text.replace(patterns.CI_MARK, "")
 
 
 def has_failed_summary(text: str) -> bool:
@@ -97,6 +100,26 @@ def check_failures(text: str, *, is_error: bool) -> list[CommandFailure]:
     has_tests = patterns.RAN_TESTS.search(text) is not None
     told = (one for one in _messages(text) if not has_tests or one.name.startswith("panic: "))
     return _distinct(told)
+
+
+def ci_failures(text: str, log: str, *, is_error: bool) -> list[CommandFailure]:
+    """Return what failed by a log of CI, at most six; messages only if it says that it failed.
+
+    Those that the runner marks as its errors come before others, which are of any step.
+
+    Args:
+        text: the `printed` log.
+    """
+    listed = check_failures(text, is_error=is_error)
+    sure = [one for one in listed if one.kind is not FailureKind.ERROR or one.is_job]
+    if sure or not is_error:
+        return sure
+    lines = (line.partition(patterns.CI_MARK)[2] for line in log.split("\n"))
+    marked = [line[:300] for line in lines if line]
+    told = _distinct(_messages("\n".join(marked)))
+    told = told or _distinct(CommandFailure(line, "") for line in marked)
+    is_cancelled = any("operation was cancel" in line for line in marked)
+    return told or ([] if is_cancelled else listed)
 
 
 def unlisted_failure(text: str) -> list[CommandFailure]:
@@ -123,9 +146,8 @@ def program_failures(text: str, shell: str, *, is_script: bool = False) -> list[
         for match in patterns.PROGRAM_ERROR.finditer(text)
         if match["program"] in shell
     )
-    return _distinct([*named, *_messages(text)]) or (
-        _distinct(_fallback(text)) if is_script else []
-    )
+    found = _distinct([*named, *_messages(text)])
+    return found or (_distinct(_fallback(text)) or _distinct(_short(text)) if is_script else [])
 
 
 def says_exit_status(text: str) -> bool:
@@ -138,17 +160,15 @@ def says_ci_passed(text: str) -> bool:
     return patterns.CI_PASSED.search(text) is not None
 
 
-def says_fatal(text: str) -> bool:
-    """Whether a line begins as only that of a program that stops."""
-    return patterns.FATAL.search(text) is not None
-
-
-def ends_with_error(text: str) -> bool:
-    """Whether the last line is the exception of a trace or a program that was not found."""
-    last = text.rstrip().rpartition("\n")[2][:400]
-    if "Traceback (most recent call last)" in text and patterns.TYPED_ERROR.match(last):
+def ends_with_error(text: str, shell: str = "") -> bool:
+    """Whether one of the last lines tells why a program stops, and is no text of its shell line."""
+    last = [line.strip(" ") for line in text.rstrip().split("\n")[-_LAST_LINES:]]
+    if any(patterns.FATAL.match(line[:400]) and line not in shell for line in last):
         return True
-    return last.endswith(": command not found") or "command not found: " in last
+    is_traced = "Traceback (most recent call last)" in text
+    if is_traced and any(patterns.TYPED_ERROR.match(line[:400]) for line in last):
+        return True
+    return " at " in last[-1] and patterns.TRACED.search(text[-_MESSAGE_CHARS:]) is not None
 
 
 def passed_jobs(text: str) -> frozenset[str]:
@@ -239,7 +259,8 @@ def _distinct(found: Iterable[CommandFailure]) -> list[CommandFailure]:
         name = stable_name(failure.name)
         if not _is_name(name):
             continue
-        message = failure.message or (failure.name if name.endswith("…") else "")
+        message = "" if patterns.RULER.match(failure.message) else failure.message
+        message = message or (failure.name if name.endswith("…") else "")
         message = stable_name(message, _MAX_MESSAGE_LENGTH)
         known = by_name.get(name, replace(failure, name=name, message=message))
         if name not in by_name and len(by_name) >= _MAX_FAILURES:
@@ -264,12 +285,11 @@ def _failed_tests(text: str) -> Iterator[CommandFailure]:
             # A group fails because one of its tests failed; a heading ends in a colon.
             if f"\u25b6 {test}\n" in text or test.endswith(":"):
                 continue
-            yield CommandFailure(
-                name_of_test(test),
-                groups.get("location") or _file_above(text, match.start()),
-                FailureKind.TEST,
-                groups.get("message") or _reason(text, test),
-            )
+            message = groups.get("message") or ""
+            if not message or patterns.CUT_SUMMARY.search(message):
+                message = _reason(text, name_of_test(test)) or message
+            location = groups.get("location") or _file_above(text, match.start())
+            yield CommandFailure(name_of_test(test), location, FailureKind.TEST, message)
 
 
 def _file_above(text: str, end: int) -> str:
@@ -291,7 +311,7 @@ def _reason(text: str, test: str) -> str:
         ]
         first = patterns.REASON.search(block)
         values = [match["one"].strip() for match in islice(patterns.VALUES.finditer(block), 2)]
-        said = patterns.REASON_MARK.sub("", first["first"]).strip() if first else ""
+        said = patterns.REASON_MARK.sub(" ", first["first"]).strip() if first else ""
         if said or len(values) > 1:
             return f"{said} ({', '.join(values)})" if said and values else said or ", ".join(values)
         start = text.find(test, start)
@@ -341,7 +361,7 @@ def _is_no_go_step(line: str) -> bool:
 
 
 def _findings(text: str) -> Iterator[CommandFailure]:
-    text = patterns.WRAPPED.sub(r"\1\3 \2\4", text)
+    text = patterns.WRAPPED.sub(lambda match: patterns.LINE_BREAK.sub(" ", match[0]), text)
     starts: set[int] = set()
     for pattern in patterns.FINDINGS:
         # The last pattern, of compilers, matches what some linters print, too.
@@ -425,7 +445,8 @@ def _frame(text: str, start: int, end: int) -> str:
 
 def _is_name(name: str) -> bool:
     letters = sum(map(str.isalpha, name))
-    return letters >= _MIN_LETTERS and not patterns.GENERIC_MESSAGE.match(name)
+    is_said = not (patterns.GENERIC_MESSAGE.match(name) or patterns.RULER.match(name))
+    return letters >= _MIN_LETTERS and is_said
 
 
 def _short(text: str) -> Iterator[CommandFailure]:

@@ -99,6 +99,7 @@ class FileEdit:
     """What the agent says about it."""
     parts: tuple[EditedPart, ...] = ()
     """What it changed, by definition."""
+    turn_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,56 +22,58 @@ from turnetl.extraction.structural.findings import (
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _RANK = 3
-_FAILS = r"(?:fail|break|crash|panic|happen|occur|error|throw|appear)(?:s|ed|ing)?"
+_FAILS = r"(?:(?:fail|break|crash|panic|happen|occur|error|throw|appear)(?:s|ed|ing)?|broke)"
 _CUES = (
     re.compile(
         r"\b(?:the )?culprit(?: (?:is|was)\b|:)|\b(?:there|here|that)(?:'s| is| was) the (?:bug"
-        r"|issue|problem|culprit|cause)(?:: |[.!] )"
-        r"|\b(?:root |real |actual |underlying )cause(?: (?:is|was)(?: that)?\b|:)|\bUrsache (?:ist"
-        r"|war|dafür ist|liegt)\b|\bcausa (?:raíz|principal)\b(?: (?:es|era))?|(?:根本原因"
-        r"|原因)(?:是|在于"
-        r"|\uff1a|:)|(?:原因は|根本原因:|が原因)",
+        r"|issue|problem|culprit|cause)(?:: |[.!] )|\b(?:root |real |actual "
+        r"|underlying )cause(?: (?:is|was)(?: that)?\b|:)|^(?:the )?(?:\w{1,20} )?(?:cause|bug"
+        r"|problem|issue)[*]{0,2}: |\bUrsache (?:ist|war|dafür ist|liegt)\b|\bcausa (?:raíz"
+        r"|principal)\b(?: (?:es|era))?|(?:根本原因|原因)(?:是|在于|\uff1a|:)|(?:原因は|根本原因:"
+        r"|が原因)",
         re.IGNORECASE,
     ),
     re.compile(
         r"\b(?:the|this) (?:bug|problem|issue|error|failure|mistake) (?:is|was) in [^:`]{1,30}: "
-        r"|\b(?:found|identified|is|was) the (?:\w{1,20} ){0,2}(?:issue|bug|problem|cause"
-        r"|culprit)(?:: |\s[\u2013\u2014-] )|\b(?:the|this) (?:\w{1,20} ){0,2}(?:problem|issue|bug"
-        r"|error|failure|crash|culprit|mismatch) (?:(?:is|was) (?:that|because|caused by|due to"
-        r"|in)|happens? (?:because|since|when|in))\b|\b(?:failure|error|crash|panic|exception)s? "
-        r"(?:is |was |are |were )?due to\b"
+        r"|\b(?:found|identified|is|was|see|understand) the (?:\w{1,20} ){0,2}(?:issue|bug|problem"
+        r"|cause|culprit)(?:: |\s[\u2013\u2014-] )|\b(?:the|this) (?:\w{1,20} ){0,2}(?:issue"
+        r"|problem|bug) (?:is|was) (?=`)|\bthe reason (?:\w{1,20} ){0,4}(?:is|was) that\b"
+        r"|\bwhy (?:it|this|the (?:\w{1,20} ){0,2}\w{1,20}) (?:fails|failed): |\b(?:the"
+        r"|this) (?:\w{1,20} ){0,2}(?:problem|issue|bug|error|failure|crash|culprit"
+        r"|mismatch) (?:(?:is|was) (?:that|because|caused by|due to|in)|happens? (?:because|since"
+        r"|when|in))\b|\b(?:failure|error|crash|panic|exception)s? (?:(?:is |was |are "
+        r"|were )?due to|(?:is|was|are|were) from)\b"
         rf"|\b(?:{_FAILS}|(?:is|was)) (?:because|since|due to)\b|\b(?:comes?|came|stems?) from\b"
-        r"|\b(?:is|was|are|were) (?:caused|raised|thrown) by\b|\b(?:das Problem (?:ist|war)"
-        r"|(?:scheitert|fehl), (?:weil|da)|liegt daran|verursacht)\b|\b(?:el problema (?:es|era"
-        r"|está)|fall(?:a|aba|an) porque|se debe a|error viene)\b|问题(?:是|在于|出在|\uff1a)"
-        r"|(?:失败|报错"
-        r"|错误).{0,8}(?:因为|由于|来自)|問題は",
+        r"|\b(?:is|was|are|were) (?:caused|raised|thrown|introduced|triggered) by\b"
+        r"|\b(?:das Problem (?:ist|war)|(?:scheitert|fehl), (?:weil|da)|liegt daran|verursacht)\b"
+        r"|\b(?:el problema (?:es|era|está)|fall(?:a|aba|an) porque|se debe a|error viene)\b"
+        r"|问题(?:是|在于|出在|\uff1a)|(?:失败|报错|错误).{0,8}(?:因为|由于|来自)|問題は",
         re.IGNORECASE,
     ),
 )
 """The surer ones first; what they introduce is the cause."""
 _ANNOUNCED = re.compile(
-    r"(?:^|\b(?:I|I've|I have) )(?:found|identified) (?:it|the (?:\w{1,20} ){0,2}(?:issue|bug"
-    r"|problem|cause|culprit))[.!:]?$|^(?:there|here|that)(?:'s| is| was) the (?:issue"
+    r"(?:^|\b(?:I|I've|I have|I can) )(?:found|identified|see|understand) (?:it"
+    r"|the (?:\w{1,20} ){0,2}(?:issue|bug|problem|cause|culprit))[.!:]?$"
+    r"|^(?:there|here|that)(?:'s| is| was) the (?:issue"
     r"|bug|problem|cause|culprit)[.!:]?$|^(?:now )?the (?:issue|bug|problem|cause) is "
-    r"(?:now )?clear(?: now)?[.!:]?$",
+    r"(?:now )?clear(?: now)?[.!:]?$|^(?:the )?(?:root |real )?cause (?:found|identified)[.!:]?$",
     re.IGNORECASE,
 )
 """A sentence after which the cause follows, in one of the next two."""
 _REASONED = re.compile(r"^(?:This|It|That)\b[^`]{1,60}\b(?:because|since) ")
 _CAUSES = re.compile(
     r",? (?:which (?:causes?|caused|breaks?|broke|makes?|made|is why)|causing|so) (?=(?:the|these"
-    r"|this|those|all|both)\b)",
+    r"|this|those|all|both)\b)| (?:is|was) (?=the (?:\w{1,20} )?(?:culprit|cause)\b)",
     re.IGNORECASE,
 )
 """What stands before is the cause, if it is of the thing that the sentence begins with."""
-_SUBJECT = re.compile(r"^(?:(?:The|But|And|So|Now|Because) ){0,2}(?=`)")
+_SUBJECT = re.compile(r"^(?:(?:The|But|And|So|Now|Because|It turns out(?: that)?) ){0,2}(?=`)")
 _UNSURE = re.compile(
     r"\b(?:if|may|might|could|probably|perhaps|maybe|would|should|likely|seems?|suspect"
     r"|possibl[ey]|not (?:caused|from|due|because)|pre-existing|unrelated|separate|vielleicht"
     r"|wahrscheinlich|könnte|möglicherweise|quizás|probablemente|podría)\b|[?\uff1f]$|可能|也许"
-    r"|或许|应该"
-    r"|かもしれ|おそらく|たぶん",
+    r"|或许|应该|かもしれ|おそらく|たぶん",
     re.IGNORECASE,
 )
 _NOT_ALONE = re.compile(
@@ -83,8 +85,9 @@ _NOT_ALONE = re.compile(
 _POINTS = re.compile(r"^(?:it|this|that|they|these|those|he|which|there)\b", re.IGNORECASE)
 _THE_FAILURE = re.compile(
     r"\b(?:the|this|these|those|all|both) (?:\w{1,20} ){0,2}(?:failures?|errors?|exception|panic"
-    r"|tests?|issue|problem|bug|crash|build|check|lint|cause)\b|\bc(?:ause|ulprit)\b|Ursache|Problem|Fehler"
-    r"|causa|problema|原因|问题|问題|問題|错误|失败|失敗",
+    r"|tests?|issue|problem|bug|crash|build|check|lint|cause|reason)\b"
+    rf"|^(?:so |and |but |why )?(?:it|this|that) {_FAILS}\b|\bc(?:ause|ulprit)\b|Ursache"
+    r"|Problem|Fehler|causa|problema|原因|问题|问題|問題|错误|失败|失敗",
     re.IGNORECASE,
 )
 _MIN_NAME, _MIN_CAUSE = 5, 25
@@ -163,10 +166,9 @@ _REPORTED = cues.cue(
     r"|respond|return|compile|build|match|open|persist|exist|find)\b",
     r"\b(?:shows?|showing|returns?|returning|finds?|finding|prints?|printing) (?:no|nothing|the "
     r"wrong|an? (?:empty|wrong|blank|404|500))\b",
-    r"\b(?:schlägt fehl|funktioniert nicht|geht nicht|kaputt|fehlermeldung|no funciona|falla|da "
-    r"error|ne (?:marche|fonctionne) pas)\b|报错|不(?:工作|能用|起作用)|反応しない|失败了|出错"
-    r"|エラーが|動かない|動きません|失敗し(?:た"
-    r"|ます)",
+    r"\b(?:schlägt fehl|funktioniert nicht|geht nicht|kaputt|fehlermeldung|no funciona|falla"
+    r"|da error|ne (?:marche|fonctionne) pas)\b|报错|不(?:工作|能用|起作用)|反応しない|失败了|出错"
+    r"|エラーが|動かない|動きません|失敗し(?:た|ます)",
 )
 _ASKS_WHY = cues.cue(r"\bwhy\b|\bhow come\b|\bwarum\b|\bpor qu[eé]\b|为什么|なぜ|どうして")
 _WHY = cues.cue(r"^\W*(?:but |so )?why\W*\?\W*$")
@@ -271,8 +273,8 @@ def _causal(sentences: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         if first is not None:
             rank, end = first
             yield rank, sentence[:end], sentence[end:]
-        elif (follows := _CAUSES.search(sentence)) and _SUBJECT.match(sentence):
-            yield len(_CUES), sentence[follows.end() :], sentence[: follows.start()]
+        elif (follows := _CAUSES.search(sentence)) and (start := _SUBJECT.match(sentence)):
+            yield len(_CUES), sentence[follows.end() :], sentence[start.end() : follows.start()]
         elif left:
             yield len(_CUES) + 1, announced, _REASONED.sub("", sentence)
         announced, left = (

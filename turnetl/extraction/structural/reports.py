@@ -5,7 +5,7 @@ What is only edited, as the end of its turn says, is told as that.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turnetl.base.model import Attribute
@@ -55,7 +55,7 @@ _FAILS = re.compile(
 )
 _CLAUSE = re.compile(r"[.;!?]\s|\n")
 _BEGINS_TO_FAIL = re.compile(
-    r"\W{1,3}(?:(?:is|are|was|were|still|now|also|just|keeps?|has|have|looks?|seems?|on|in|for|at"
+    r"\W{1,3}(?:(?:is|are|was|were|still|now|also|just|keeps?|has|have|looks?|seems?|on|in|of|for|at"
     r"|with|jobs?|suites?|runs?|steps?|stages?|checks?|commands?|outputs?|says?|gives?|reports?"
     rf"|shows?|does|do|did|cases?)\b|(?={_FAILS.pattern})).{{0,40}}",
     re.IGNORECASE,
@@ -158,11 +158,22 @@ class ReportedProblem:
             edit_sentences.is_named(part, name) for part in edit.parts for name in self.names
         )
 
-    def fixing_edit(self, edits: Sequence[FileEdit]) -> FileEdit | None:
+    def is_meant(self, edit: FileEdit, turns: frozenset[str]) -> bool:
+        """Whether an edit is of the turn of the report, or of what it names: others do more.
+
+        Args:
+            turns: ids of the turns of the report; none if it is the one that edits.
+        """
+        return (edit.turn_id in turns if turns else edit.index >= 0) or self.is_place(edit)
+
+    def fixing_edit(self, edits: Sequence[FileEdit], turns: frozenset[str]) -> FileEdit | None:
         """Return the last edit of what the report names, else of the only file with code."""
         latest = [edit for edit in reversed(edits) if edit.file]
         if found := next(filter(self.is_place, latest), None):
             return found
+        # A named test that passes is that of the report, also after an edit of another turn.
+        if not (self.tests or self.command):
+            latest = [edit for edit in latest if self.is_meant(edit, turns)]
         code = [edit for edit in latest if not _TEST_FILE.search(edit.file)] or latest
         return code[0] if code and len({edit.file for edit in code}) == 1 else None
 
@@ -181,14 +192,19 @@ class ReportedProblem:
     def key(self) -> EntityKey:
         return EntityKey(ERROR, self.name)
 
-    def is_tried_by(self, run: CompletedRun) -> bool:
-        """Whether a run passes or fails with what was reported."""
+    def is_tried_by(self, run: CompletedRun, edited: Collection[str] = ()) -> bool:
+        """Whether a run passes or fails with what was reported.
+
+        Args:
+            edited: the files that may have solved it: a report without a place is about these.
+        """
         if not run.is_shell:
             return False
+        where = [self.location] if self.location else edited
         if self.tests:
             is_tests = run.is_check and "test" in _checks_of(run.line)
             return bool(self.tests & run.names) or (
-                is_tests and resolutions.tries_tests(run.line, self.tests, self.location)
+                is_tests and resolutions.tries_tests(run.line, self.tests, where)
             )
         if self.command and not self.checks:
             return self.command in (run.line, run.source.name)
@@ -198,7 +214,7 @@ class ReportedProblem:
             return _CI in self.checks
         local = self.checks - {_CI}
         is_kind = not local.isdisjoint(_checks_of(run.line)) or _ALL_CHECKS.search(run.line)
-        return bool(local and is_kind) and resolutions.is_whole(run.line, self.location)
+        return bool(local and is_kind) and resolutions.is_whole(run.line, where)
 
     def is_shown_by(self, fact: FactDraft) -> bool:
         """Whether a failure of the turn is what was reported: by name, or of its kind of check."""
@@ -296,14 +312,20 @@ class ReportEnd:
 
 
 def end_of(
-    problem: ReportedProblem, history: RunHistory, *, is_same_turn: bool, is_known: bool = True
+    problem: ReportedProblem,
+    history: RunHistory,
+    turns: frozenset[str] = frozenset(),
+    *,
+    is_known: bool = True,
 ) -> ReportEnd | None:
     """Return how the runs and edits of a turn end a problem that it, or one before, reports.
 
     Args:
+        turns: ids of the turns that report it, if it is not this one.
         is_known: all turns between the report and this one are known.
     """
-    tried = [run for run in history.runs if problem.is_tried_by(run)]
+    edited = {edit.file for edit in history.edits if edit.file and problem.is_meant(edit, turns)}
+    tried = [run for run in history.runs if problem.is_tried_by(run, edited)]
     failed = [at for at, run in enumerate(tried) if not problem.passes_in(run)]
     last = tried[failed[-1]] if failed else None
     after = tried[failed[-1] + 1 :] if failed else tried
@@ -313,10 +335,10 @@ def end_of(
              if resolutions.may_fix(edit, problem.location, is_ci=is_ci)]  # fmt: skip
     if run is None:
         own = [edit for edit in edits if edit.index >= 0 and edit.file]
-        is_meant = is_same_turn or any(problem.is_place(edit) for edit in own)
+        is_meant = not turns or any(problem.is_place(edit) for edit in own)
         is_edited = not failed and own and is_meant and history.claims_fix
         return ReportEnd(Resolution.EDITED, None, tuple(own)) if is_edited else None
-    since = last.index if last is not None else -1 if is_same_turn else -2
+    since = last.index if last is not None else -2 if turns else -1
     between = tuple(edit for edit in edits if since < edit.index < run.index)
     if between:
         return ReportEnd(Resolution.FIXED, run, between)
@@ -329,14 +351,16 @@ def _repeats(problem: ReportedProblem, run: CompletedRun, failed: CompletedRun) 
     return (
         is_named
         or run.line == failed.line
-        or (run.source.name == failed.source.name and resolutions.is_whole(run.line, ""))
+        or (run.source.name == failed.source.name and resolutions.is_whole(run.line))
     )
 
 
-def fix_of(problem: ReportedProblem, end: ReportEnd) -> Iterator[FactDraft]:
+def fix_of(
+    problem: ReportedProblem, end: ReportEnd, turns: frozenset[str] = frozenset()
+) -> Iterator[FactDraft]:
     """Yield the edit that fixed a reported problem, if it can be told."""
     edits = [edit for edit in end.edits if edit.file]
-    edit = problem.fixing_edit(edits)
+    edit = problem.fixing_edit(edits, turns)
     if edit is None:
         return
     phrases = (edit_sentences.fix_phrase(edit.parts, one) for one in problem.names)
@@ -347,7 +371,7 @@ def fix_of(problem: ReportedProblem, end: ReportEnd) -> Iterator[FactDraft]:
     if end.run is not None:
         text += f"`{end.run.line}` passed after `{edit.file}` was edited{told}"
     else:
-        text += f"`{edit.file}` was edited afterwards, and no run shows it{told}"
+        text += f"`{edit.file}` was edited afterwards{told}"
     symbol = next(
         (
             one
@@ -385,7 +409,7 @@ def with_ends(
         problem = ReportedProblem.of_attributes(fact.target.name, fact.attributes)
         shown = [one for one in failed if problem.is_shown_by(one)]
         passed = [one.invalid_at for one in shown if one.invalid_at is not None]
-        end = None if fact.invalid_at else end_of(problem, history, is_same_turn=True)
+        end = None if fact.invalid_at else end_of(problem, history)
         if passed and len(passed) == len(shown):
             last = max(shown, key=lambda one: (one.attributes["resolution"] == "fixed", one.text))
             attributes = {**fact.attributes, "resolution": last.attributes["resolution"]}
@@ -393,7 +417,7 @@ def with_ends(
         elif end is None:
             yield fact
         else:
-            attributes = {**fact.attributes, "resolution": str(end.resolution)}
+            attributes = {**fact.attributes, **resolutions.attributes(end.resolution, end.edits)}
             at = end.run.at if end.run else None
             yield replace(fact, invalid_at=at, attributes=attributes)
             yield from fix_of(problem, end)

@@ -4,7 +4,7 @@ If a file was edited between, that edit fixed it; if nothing was changed, it pas
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import takewhile
@@ -184,19 +184,20 @@ def may_fix(edit: FileEdit, location: str, *, is_ci: bool = False) -> bool:
     return is_seen and (not _DOCUMENT.search(edit.file) or edit.file == location)
 
 
-def is_whole(line: str, location: str) -> bool:
-    """Whether a check is of the whole project, or of a folder with this file."""
+def is_whole(line: str, files: Collection[str] = ()) -> bool:
+    """Whether a check is of the whole project, or of folders with all of these files."""
     if _SELECTION.search(line):
         return False
     paths = {path.removesuffix("...").strip("./") for path in _path_arguments(line)} - {""}
-    return not paths or any(location and f"{location}/".startswith(f"{path}/") for path in paths)
+    inside = (any(f"{file}/".startswith(f"{path}/") for path in paths) for file in files)
+    return not paths or (bool(files) and all(inside))
 
 
-def tries_tests(line: str, tests: frozenset[str], location: str) -> bool:
-    """Whether a run selects tests by name, or runs all of the project or of their folder."""
+def tries_tests(line: str, tests: frozenset[str], files: Collection[str]) -> bool:
+    """Whether a run selects tests by name, or runs all of the project or of the files' folders."""
     if selected := _selected(line):
         return all(any(pattern in test for pattern in selected) for test in tests)
-    return is_whole(line, location)
+    return is_whole(line, files)
 
 
 def place(turn: Turn) -> dict[str, Attribute]:
@@ -213,6 +214,12 @@ def resolution_of(
     if edits or is_corrected or not run.is_shell:
         return Resolution.FIXED
     return Resolution.PASSED_ON_RERUN if is_known else Resolution.PASSED
+
+
+def attributes(resolution: Resolution, edits: Sequence[FileEdit]) -> dict[str, Attribute]:
+    """Return how a failure ended, with what the last subagent between reports that changed it."""
+    told = next((edit.why for edit in reversed(edits) if edit.why and not edit.file), "")
+    return {"resolution": str(resolution), **({"fix": told} if told else {})}
 
 
 def fixes(failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]) -> Iterator[FactDraft]:

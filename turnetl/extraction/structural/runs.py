@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnetl.base.model import Fact, Turn
+from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.base.relations import FAILED_WITH, REPORTED
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import failures, reports, resolutions
@@ -47,9 +47,8 @@ class _Run:
 _FAILURE_RANK, _SLIP_RANK = 4, 9
 _BACKGROUND = re.compile(
     r"[^\n]{0,80}\b(?:Command|Process)(?:[^\n]{0,60} (?:in|to) (?:the )?background[^\n]{0,40}"
-    r"|(?: is)? running with session) ?ID:? ?([\w-]{1,40})"
-    r"|\s{0,20}(?:Command|Process)[^\n]{0,60} (?:in|to) (?:the )?background"
-    r"|<status>running"
+    r"|(?: is)? running with session) ?ID:? ?([\w-]{1,40})|\s{0,20}(?:Command"
+    r"|Process)[^\n]{0,60} (?:in|to) (?:the )?background|<status>running"
 )
 _BACKGROUND_ID = re.compile(r'"(?:bash_id|shell_id|task_id|session_id|id)"\s?:\s?"?([\w-]{1,40})')
 _AMPERSAND = re.compile(r"(?<![&>|])&(?![&>\d])(?=\s|$)")
@@ -77,10 +76,15 @@ _SAYS_ERROR = re.compile(
     r"\s{0,20}(?:[Ee]rror:|ERROR:|\{\s{0,20}\"error\"\s?:\s?(?!null|false|\"\"|0\b))"
 )
 _SCRIPT = re.compile(r"(?:python|node|ruby|perl|bash|sh|zsh|deno|bun|php|uv|swift)[\d.]{0,6}")
+_SHOWING = frozenset(
+    {"cat", "tail", "head", "less", "more", "sed", "awk", "grep", "egrep", "rg", "jq", "find"}
+    | {"ls", "diff", "journalctl", "printf"}
+)
+_SHOWS = re.compile(r" (?:diff|show|logs?|view|api|grep|blame|cat-file|describe|list)$")
+"""Commands that print texts of others."""
 _TELLING = frozenset({"curl", "wget", "ssh", "scp", "rsync", "sqlite3", "jq"})
 """Utilities whose failure tells about the project or its servers."""
 _INLINE = re.compile(r"\s(?:-[ce]|--eval|-)\s|<<")
-_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 _PROGRAM = re.compile(
     r"(?:^|&&|\|\||;|\n)\s{0,8}(?:\w{1,40}=\S{0,80} )?([a-z][\w.+-]{0,30})(?=\s|$)"
 )
@@ -106,7 +110,7 @@ def run_findings(
     runs = [*_runs(features.calls, features.turn)]
     edits = [*_edits(features.calls, features.turn, features.paths, features.sentence_about)]
     before = [
-        replace(edit, index=-1)
+        replace(edit, index=-1, turn_id=turn.turn_id)
         for turn, of_turn in earlier
         for edit in _edits(of_turn, turn, _paths(turn))
     ]
@@ -151,15 +155,19 @@ def resolve_earlier(
             end, fixed = _report_end(fact, since, group, is_known=is_known)
         else:
             end, fixed = _failure_end(fact, since, group, is_known=is_known)
-        if end is not None and str(end[0]) != fact.attributes.get("resolution"):
-            attributes = {**fact.attributes, "resolution": str(end[0])}
+        known = fact.attributes.get("resolution")
+        if end is not None and end[0]["resolution"] != known:
+            attributes = {**fact.attributes, **end[0]}
+            if known == Resolution.EDITED and end[1] is not None:
+                # What passes confirms the edit that its turn claimed.
+                attributes["resolution"] = str(Resolution.FIXED)
             ended[fact.uuid] = replace(fact, invalid_at=end[1], attributes=attributes)
             fixes += fixed
     return [*ended.values()], fixes
 
 
-_End = tuple[Resolution, datetime | None]
-"""How a failure ended, and when; None: it still holds."""
+_End = tuple[dict[str, Attribute], datetime | None]
+"""What a failure says of its end, and when it ended; None: it still holds."""
 
 
 def _report_end(
@@ -167,10 +175,12 @@ def _report_end(
 ) -> tuple[_End | None, Iterable[FactDraft]]:
     target = group.entity(fact.target)
     problem = reports.ReportedProblem.of_attributes(target.name if target else "", fact.attributes)
-    end = reports.end_of(problem, history, is_same_turn=False, is_known=is_known)
+    turns = frozenset(fact.turns)
+    end = reports.end_of(problem, history, turns, is_known=is_known)
     if end is None:
         return None, ()
-    return (end.resolution, end.run.at if end.run else None), reports.fix_of(problem, end)
+    ended = resolutions.attributes(end.resolution, end.edits), end.run.at if end.run else None
+    return ended, reports.fix_of(problem, end, turns)
 
 
 def _failure_end(
@@ -189,10 +199,11 @@ def _failure_end(
     ]
     if run is not None and run.at is not None:
         resolution = resolutions.resolution_of(run, failed, edits, is_known=is_known)
-        return (resolution, run.at), resolutions.fixes(failed, run, edits)
+        ended = resolutions.attributes(resolution, edits), run.at
+        return ended, resolutions.fixes(failed, run, edits)
     own = [edit for edit in edits if edit.index >= 0]
     is_edited = history.claims_fix and resolutions.place_edit(failed, own) is not None
-    return ((Resolution.EDITED, None) if is_edited else None), ()
+    return (({"resolution": str(Resolution.EDITED)}, None) if is_edited else None), ()
 
 
 def _open_failures(turn: Turn, group: GroupView) -> Iterator[Fact]:
@@ -281,9 +292,8 @@ def _failure_facts(
     ]
     attributes = {**failed.attributes, **resolutions.place(features.turn)}
     if passed is not None:
-        attributes["resolution"] = str(
-            resolutions.resolution_of(passed, failed, between, is_known=True)
-        )
+        resolution = resolutions.resolution_of(passed, failed, between, is_known=True)
+        attributes |= resolutions.attributes(resolution, between)
     elif history.claims_fix and resolutions.place_edit(failed, between) is not None:
         attributes["resolution"] = str(Resolution.EDITED)
     calls = [run.call for run in failed_runs]
@@ -367,7 +377,7 @@ def _edits(
         elif call.kind is CallKind.RUN and any(map(_PUSHES.search, call.targets)):
             yield FileEdit(index, at, "", resolutions.PUSH)
         elif not has_steps and _delegates_change(call):
-            yield FileEdit(index, at, "")
+            yield FileEdit(index, at, "", why=prose.shorten(call.call.result, 240))
 
 
 def _delegates_change(call: ClassifiedCall) -> bool:
@@ -376,7 +386,9 @@ def _delegates_change(call: ClassifiedCall) -> bool:
 
 
 def _changes_files(shell: str) -> bool:
-    return _CHANGING.search(_NO_FILE.sub("", shell[:4000])) is not None
+    # The message of a commit may name what programs do.
+    shell = shell[:4000].partition("git commit")[0]
+    return _CHANGING.search(_NO_FILE.sub("", shell)) is not None
 
 
 def _runs(calls: Iterable[ClassifiedCall], turn: Turn) -> Iterator[_Run]:
@@ -410,16 +422,14 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     shell = call.targets[0]
     parsed = commands(shell)
     text = failures.printed(call.call.result)
-    is_error = (
-        call.call.is_error or failures.says_exit_status(text) or failures.ends_with_error(text)
-    )
+    is_error = call.call.is_error or failures.says_exit_status(text) or _stops(parsed, shell, text)
     is_log = any(is_ci_log(command.line) for command in parsed)
     is_error |= is_log and ("##[error]" in call.call.result or "--log-failed" in shell)
     if not parsed:
         yield from _utility_runs(index, call, at, text, is_error=is_error)
         return
     suspect = _suspect(parsed, text, is_error=is_error)
-    found = _found(suspect, shell, text, is_error=is_error) if suspect else []
+    found = _found(suspect, call, text, is_error=is_error) if suspect else []
     is_unknown = bool(_BACKGROUND.match(text) or _AMPERSAND.search(shell))
     workdir = _WORKDIR.search(call.call.input[:4000])
     for command in parsed:
@@ -443,6 +453,17 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
         # Commands after the failed one did not run.
         if failed:
             break
+
+
+def _stops(parsed: Sequence[ShellCommand], shell: str, text: str) -> bool:
+    """Whether the last program of a shell line says why it stops, whatever status it is given.
+
+    The exit status of a pipe is that of its last program. Some programs show texts of others, and
+    those that test say at their end what failed.
+    """
+    shows = any(one.is_test or _SHOWS.search(one.name) or is_ci_log(one.line) for one in parsed)
+    is_own = not shows and _SHOWING.isdisjoint(_PROGRAM.findall(shell[:2000]))
+    return is_own and failures.ends_with_error(text, shell)
 
 
 def _utility_runs(
@@ -483,17 +504,15 @@ def _suspect(parsed: Sequence[ShellCommand], text: str, *, is_error: bool) -> Sh
     return parsed[-1] if is_error else None
 
 
-def _found(command: ShellCommand, shell: str, text: str, *, is_error: bool) -> list[CommandFailure]:
+def _found(
+    command: ShellCommand, call: ClassifiedCall, text: str, *, is_error: bool
+) -> list[CommandFailure]:
+    shell = call.targets[0]
     if is_ci_log(command.line):
-        # A log has more than what failed: its messages are of any step.
-        listed = failures.check_failures(text, is_error=is_error)
-        return [one for one in listed if one.kind is not FailureKind.ERROR or one.is_job]
+        return failures.ci_failures(text, call.call.result, is_error=is_error)
     if command.is_test:
         listed = failures.check_failures(text, is_error=is_error)
         return listed or (failures.unlisted_failure(text) if is_error else [])
-    # The exit status of a pipe is that of its last program.
-    if not is_error and not command.is_read_only and _PIPE.search(shell):
-        is_error = failures.says_fatal(text)
     if command.is_read_only:
         return failures.program_failures(text, shell) if is_error else []
     if not is_error:

@@ -39,20 +39,22 @@ _TWO_SUBCOMMANDS = frozenset(
 )  # fmt: skip
 _TEST_COMMAND = re.compile(
     r"^(?:(?:go|cargo|npm|yarn|pnpm|bun|mix|swift|dotnet|deno|make|just|mise|mise run|npm run|task"
-    r"|pnpm run|yarn run|bun run|gradle|gradlew|mvn|mvnw|dart|flutter|rails|bin/rails|rake|composer"
-    r"|bazel|sbt|zig|stack|cabal|next|vite|terraform|docker|docker compose|ty|hatch|hatch run)"
-    r" (?:test|build|vet|lint|check|ci|clippy|tsc|compile|typecheck|type-check|verify|assemble|fmt"
-    r"|nextest|analyze|validate|spec|package|t)\b.*"
-    r"|(?:pytest|vitest|jest|mocha|ava|karma|cypress|tsc|vue-tsc|svelte-check|eslint|stylelint|biome"
+    r"|pnpm run|yarn run|bun run|gradle|gradlew|mvn|mvnw|dart|flutter|rails|bin/rails|rake"
+    r"|composer|bazel|sbt|zig|stack|cabal|next|vite|terraform|docker|docker compose|ty|hatch"
+    r"|hatch run) (?:test|build|vet|lint|check|ci|clippy|tsc|compile|typecheck|type-check|verify"
+    r"|assemble|fmt|nextest|analyze|validate|spec|package|t)\b.*|(?:(?:pnpm|yarn|bun) )?(?:pytest"
+    r"|vitest|jest|mocha|ava|karma|cypress|tsc|vue-tsc|svelte-check|eslint|stylelint|biome"
     r"|prettier|mypy|pyright|basedpyright|pylint|flake8|ruff|black|isort|bandit|golangci-lint"
-    r"|staticcheck|tox|nox|playwright|xcodebuild|swiftlint|rspec|rubocop|phpunit|pest|phpstan|psalm"
-    r"|unittest|ctest|cmake|ninja|make|g?cc|g\+\+|clang|clang\+\+|javac|kotlinc|rustc|shellcheck"
-    r"|actionlint|hadolint|tflint|pre-commit|webpack|rollup|esbuild|tsup)\b.*)$"
+    r"|staticcheck|tox|nox|playwright|xcodebuild|swiftlint|rspec|rubocop|phpunit|pest|phpstan"
+    r"|psalm|unittest|ctest|cmake|ninja|make|g?cc|g\+\+|clang|clang\+\+|javac|kotlinc|rustc"
+    r"|shellcheck|actionlint|hadolint|tflint|pre-commit|webpack|rollup|esbuild|tsup)\b.*)$"
 )
 _FOLDER_OPTION = re.compile(r"\s(?:-C|--(?:prefix|cwd|dir|directory))[ =]['\"]?([\w./~-]{1,200})")
 _UNKNOWN_FOLDER = re.compile(r"^\.\.?(?:/|$)|^-$|[$`*]")
 """Relative to where the shell is, or known only to it."""
-_CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
+_CI_LOG = re.compile(
+    r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs|glab (?:ci|job) (?:trace|view)\b"
+)
 _AMPERSAND = "\ue000"
 """Replaces the `&` of a redirection while a line is split at the others."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

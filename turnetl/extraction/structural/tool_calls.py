@@ -111,12 +111,11 @@ _REJECTION = re.compile(
 )
 _SLIP = re.compile(
     r"(?:</?\w{1,30}>|\W){0,20}(?:error: ?|MCP error )?(?:\w{0,30}InputValidation"
-    r"|invalid (?:arguments|parameters|input|tool)"
-    r"|-326\d\d|no such tool|unknown tool|tool \S{1,60} not found|not connected|path does not exist"
-    r"|file (?:does not exist|not found|has not been)|no such file|EISDIR|ENOENT|missing required"
-    r"|required"
-    r"|[^\n]{0,80}(?:timed out|timeout|permission|denied|rejected|abort|cancel|interrupt"
-    r"|not granted|exceeds? (?:the )?max|too large|hook))",
+    r"|invalid (?:arguments|parameters|input|tool)|-326\d\d|no such tool|unknown tool"
+    r"|tool \S{1,60} not found|not connected|path does not exist|file (?:does not exist|not found"
+    r"|has not been)|no such file|EISDIR|ENOENT|missing required|required|[^\n]{0,80}(?:timed out"
+    r"|timeout|permission|denied|rejected|abort|cancel|interrupt|not granted|exceeds? (?:the )?max"
+    r"|too large|hook))",
     re.IGNORECASE,
 )
 """Of the agent or of the program that runs it, not of the project."""

@@ -48,8 +48,7 @@ _SYSTEM_FOLDERS = re.compile(r"^(?:/private)?/(?:tmp|var|dev|proc|sys|run)(?:/|$
 _GENERATED_FOLDERS = re.compile(
     r"(?:^|/)(?:node_modules|\.git|__pycache__|\.?venv|site-packages|\.cache|caches?|Caches"
     r"|\.(?:pytest|mypy|ruff)_cache|\.next|\.tox|tool-results|\.npm|pkg/mod|\.claude/(?:projects"
-    r"|plans"
-    r"|todos|shell-snapshots|file-history)|scratchpad|te?mp)(?:/|$)"
+    r"|plans|todos|shell-snapshots|file-history)|scratchpad|te?mp)(?:/|$)"
 )
 _GENERATED_FILES = re.compile(
     r"(?:^|/)(?:[0-9a-f]{12,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+)(?:\.\w{1,8})?$"
@@ -181,8 +180,7 @@ def _unless_generated(name: str) -> str | None:
 
 _CHANGE = re.compile(
     r"\b(?:add|updat|chang|fix|remov|mov|renam|creat|replac|implement|extract|refactor|wrot|delet"
-    r"|simplif"
-    r"|introduc|convert|handl|now\b)",
+    r"|simplif|introduc|convert|handl|now\b)",
     re.IGNORECASE,
 )
 # After the mark of a cut, a path lacks its beginning.
@@ -211,16 +209,6 @@ _NO_PROJECT = "no_project"
 """The group of turns without a folder, unless the user names another."""
 _MAX_READ_FILES = 8
 _MAX_SENTENCES = 400
-_MIN_STATEMENT, _MAX_STATEMENT = 4, 240
-"""Words of a sentence beside the name of which it says something, and its characters."""
-_UNREAL = re.compile(
-    r"^(?:it|this|that|these|they|but|and|add|create|extract|consider|change|introduce|implement|no)\b"
-    r"|\b(?:could|would|might|maybe|option \d|let's|let me"
-    r"|shall|should (?:i|we)|want me|can you|we can|i can|i'll|i will|please)\b"
-    r"|[\w/-]/(?:home|tmp|Users)/|\[/|\?$",
-    re.IGNORECASE,
-)
-"""In sentences that ask, plan or suppose, and in lines of logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,23 +297,6 @@ class TurnFeatures:
             if kind and entity.label in {SYMBOL, TEST}:
                 return f"{kind if entity.label == SYMBOL else TEST} in `{file}`"
         return f"{entity.label} in `{holding[0][0]}`" if holding else ""
-
-    def statement_about(self, name: str) -> str:
-        """Return the first sentence of the response, else of the prompt, that names a thing."""
-        pattern = re.compile(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])")
-        asked = prose.sentences(prose.plain(prose.clip(self.turn.user_text, *prose.PROMPT_LIMITS)))
-        return next(
-            (
-                sentence.rstrip(".:;,!")
-                for sentence in (*self.sentences, *asked)
-                if name in sentence
-                and len(sentence) <= _MAX_STATEMENT
-                and not _UNREAL.search(sentence)
-                and len(pattern.sub("", sentence).split()) >= _MIN_STATEMENT
-                and pattern.search(sentence)
-            ),
-            "",
-        )
 
     def _file_texts(self) -> Iterator[tuple[str, str]]:
         """Yield the files of code that calls opened, each with what a call shows of its text."""

@@ -19,6 +19,8 @@ _UNSUPPORTED_ANTHROPIC = _UNSUPPORTED_STRICT | {
     "maxItems",
 }
 """Keywords that Anthropic's structured outputs reject."""
+MAX_ITEMS = 100
+"""Of a list in a response of a server of one's own."""
 _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems", "required")
 """Keywords with the same meaning in the subset of OpenAPI 3.0 that Gemini supports."""
 
@@ -26,6 +28,18 @@ _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems",
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema for OpenAI's strict mode: all properties required, no others allowed."""
     return _closed(schema, schema.get("$defs", {}), _UNSUPPORTED_STRICT)
+
+
+def bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema with a limit of each list: a server that enforces it ends a loop there."""
+    limited = {name: _bounded(value) for name, value in schema.items()}
+    return limited | {"maxItems": MAX_ITEMS} if schema.get("type") == "array" else limited
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return bounded(value)
+    return [*map(_bounded, value)] if isinstance(value, list) else value
 
 
 def anthropic(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from turnetl.index.lookup import StatedEntity
 from turnetl.retrieval.details import EntityDetails, FactDetails
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.items import ERROR_LABEL
+from turnetl.retrieval.match import Match
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.references import (
@@ -194,6 +195,7 @@ def fix_page(found: Sequence[ErrorHistory], frequent: Sequence[FrequentError] = 
 def _error(history: ErrorHistory) -> ShownError:
     occurrences = tuple(map(_occurrence, history.occurrences))
     error, turns = history.error, plural(history.count, "turn")
+    turns += ", weak match" if history.match is Match.WEAK else ""
     return ShownError(entity_link(error), group_link(error.group_id), occurrences, turns)
 
 
