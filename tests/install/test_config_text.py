@@ -146,11 +146,27 @@ def test_a_hook_of_somebody_else_in_the_same_group_stays() -> None:
     )
 
 
-def test_an_entry_of_another_version_is_replaced() -> None:
-    text = '{"mcpServers": {"turnetl": {"command": "turnetl", "args": ["old"]}}}'
-    assert read_config(with_entries(text, [SERVER], JSON), JSON) == {
-        "mcpServers": {"turnetl": SERVER.value}
+@pytest.mark.parametrize(
+    ("entry", "kind", "text"),
+    [
+        (SERVER, JSON, '{"mcpServers": {"turnetl": {"command": "turnetl", "args": ["old"]%s}}}'),
+        (TABLE, TOML, '[mcp_servers.turnetl]\ncommand = "turnetl"\nargs = ["old"]\n%s'),
+    ],
+)
+def test_what_a_user_added_to_an_entry_stays_when_it_is_replaced(
+    entry: ConfigEntry, kind: ConfigFormat, text: str
+) -> None:
+    kept = {"timeout": 60, "tools": {"search": {"approval mode": ["auto"]}}}
+    added = {
+        JSON: f", {json.dumps(kept)[1:-1]}",
+        TOML: 'timeout = 60\n[mcp_servers.turnetl.tools.search]\n"approval mode" = ["auto"]\n',
     }
+    for more, others in (("", {}), (added[kind], kept)):
+        changed = with_entries(text % more, [entry], kind)
+        server = read_config(changed, kind)[entry.path[0]]["turnetl"]
+        assert server == {"command": "turnetl", "args": ["mcp"], **others}
+        assert with_entries(changed, [entry], kind) == changed
+        assert read_config(without_entries(changed, [entry], kind), kind) == {}
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,26 @@ def test_another_project_is_not_quoted(home: Path) -> None:
     assert _call(home, CLAUDE, HookMoment.SESSION_START, cwd="/home/dev/unknown") == ""
 
 
+@pytest.mark.parametrize("moment", [HookMoment.SESSION_START, HookMoment.PROMPT])
+@pytest.mark.parametrize(
+    ("cwd", "written"),
+    [
+        ("/home/dev/client/shop", "/home/dev/shop"),  # another project of that name
+        ("/", "/"),  # no project at all, as of chats
+        ("/home/dev", "/home/dev"),
+        ("/var/folders/ab/cd/T", "/var/folders/ab/cd/T"),
+    ],
+)
+def test_a_folder_that_shares_its_group_with_others_is_not_told_of_them(
+    moment: HookMoment, cwd: str, written: str, tmp_path: Path
+) -> None:
+    rows = [row.replace("/home/dev/shop", written) for row in conversation(*PROMPTS, at=NOW)]
+    write_archive(tmp_path / "a.jsonl", rows)
+    assert run_in_process("backfill", "a.jsonl", folder=tmp_path).exit_code == 0
+    prompt = "how do we round the price in the checkout, to cents?"
+    assert _call(tmp_path, CLAUDE, moment, cwd=cwd, prompt=prompt) == ""
+
+
 def test_the_turns_of_the_session_itself_are_not_repeated(home: Path) -> None:
     prompt = "round every price of the checkout to whole cents"
     assert _call(home, CLAUDE, HookMoment.PROMPT, prompt=prompt, session_id="s1") == ""

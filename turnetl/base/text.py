@@ -65,9 +65,17 @@ a plan, a commit message, a pull request, a ticket, a comment. For Python and fo
 HISTORY_MARK = "turnetl-history-"
 """Begins the name of the element around what hooks of turnetl say to a model."""
 HISTORY_MARK_BYTES = f"<{HISTORY_MARK}".encode()
-_HISTORY = re.compile(rf"\s*<({HISTORY_MARK}[0-9a-f]{{16}})>.*?(?:</\1>|\Z)\s*", re.DOTALL)
+_HISTORY = re.compile(
+    rf"(?<!\s)\s*<({HISTORY_MARK}[0-9a-f]{{16}})>"
+    rf"(?:(?:(?!<{HISTORY_MARK}).)*?</\1>|\s*From the user's past sessions.*)\s*",
+    re.DOTALL,
+)
 
 
 def without_injected(text: str) -> str:
-    """Return what others wrote of a text; an element that is not closed lasts to its end."""
+    """Return what others wrote of a text.
+
+    An element that is not closed lasts to the end of the text if it begins as those of hooks do:
+    else somebody only writes about it.
+    """
     return _HISTORY.sub("\n", text).strip() if HISTORY_MARK in text else text

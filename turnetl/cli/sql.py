@@ -72,7 +72,7 @@ def _answer_typed(session: "SqlSession", limit: int) -> None:
         try:
             found = session.result(statement)
         except BadUsage as error:
-            console.print_text(str(error))
+            console.print_messages([str(error)])
         else:
             console.print_result(view.sql_rows(found, limit), found, as_json=False)
 

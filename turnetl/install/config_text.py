@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -67,13 +67,21 @@ def with_entries(text: str, entries: Sequence[ConfigEntry], kind: ConfigFormat) 
     """
     for entry in entries:
         found = _find(read_config(text, kind), entry)
-        if found == _own_parts(entry, entry.value):
+        added = _with_keys_of_user(entry, found)
+        if found == _own_parts(added, added.value):
             continue
         if found:
-            text = without_entries(text, [entry], kind, keep=_containers(entry))
+            text = without_entries(text, [added], kind, keep=_containers(added))
         add = _toml_with if kind is ConfigFormat.TOML else _json_with
-        text = add(text, entry)
+        text = add(text, added)
     return text
+
+
+def _with_keys_of_user(entry: ConfigEntry, found: Sequence[Any]) -> ConfigEntry:
+    """Return an entry with what else somebody wrote into the one that is there."""
+    if entry.key is None or not found or not isinstance(found[0], dict):
+        return entry
+    return replace(entry, value={**found[0], **entry.value})
 
 
 def without_entries(
@@ -416,12 +424,23 @@ def _read_toml(text: str) -> dict[str, Any]:
 def _toml_with(text: str, entry: ConfigEntry) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[{'.'.join((*entry.path, entry.key or ''))}]"]
-    lines += [
-        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.value.items()
-    ]
+    lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in entry.value.items()]
     end = "" if not text or text.endswith("\n") else newline
     block = newline.join((*([""] if text.strip() else []), *lines, ""))
     return _checked(text + end + block, _with_value(_read_toml(text), entry), entry)
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{_toml_key(key)} = {_toml_value(one)}" for key, one in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _with_value(values: dict[str, Any], entry: ConfigEntry) -> dict[str, Any]:
@@ -467,7 +486,7 @@ def _checked(text: str, expected: dict[str, Any], entry: ConfigEntry) -> str:
     except BadConfig:
         found = {}
     name = entry.path[0]
-    if found in (expected, {**expected, name: expected.get(name, {})}):
+    if {name: {}, **found} == {name: {}, **expected}:
         return text
     raise BadConfig(
         f"writes `{entry.name}` in a way that is not changed automatically: edit it by hand"

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from turnetl import formats, wiring
 from turnetl.base import ids
 from turnetl.base.control_characters import displayed_text
+from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
 from turnetl.base.private_files import NotReadable, read_regular
-from turnetl.base.projects import project
+from turnetl.base.projects import HOME, NO_PROJECT, TEMPORARY, project, project_root
 from turnetl.base.terms import Tokenizer
 from turnetl.base.text import HISTORY_MARK, format_minute, one_line
 from turnetl.episode_text.conversation import closing
@@ -128,27 +129,40 @@ async def hook_answer(opened: OpenIndex, call: HookCall) -> str:
     chosen = Selection(groups=groups)
     match call.moment:
         case HookMoment.SESSION_START:
-            return _block(_overview(opened.index, chosen), call, START_TOKENS)
+            return _block(_overview(opened.index, chosen, call), call, START_TOKENS)
         case HookMoment.PROMPT:
             hits = await quoted_turns(opened, chosen, call.prompt, call.session)
-            lines = [line for hit in hits for line in _hit(hit)]
+            keys = opened.index.lookup().turn_keys([hit.turn_id for hit in hits])
+            turns = opened.index.turns([*keys.values()])
+            here = [hit for hit in hits if _is_here(turns[keys[hit.turn_id]].receipt, call)]
+            lines = [line for hit in here for line in _hit(hit)]
             return _block(lines, call, PROMPT_TOKENS)
         case HookMoment.COMPACT:
             chosen = replace(chosen, session=call.session or None)
-            return _block(_own_outcome(opened.index, chosen), call, START_TOKENS)
+            return _block(_own_outcome(opened.index, chosen, call), call, START_TOKENS)
         case HookMoment.SESSION_END:
             return ""
 
 
 def _groups(index: PersistentIndex, call: HookCall) -> tuple[GroupId, ...]:
+    """Return the groups of the project; none of a folder that is no project."""
     known = tuple(group.group_id for group in index.groups() if not ids.is_shadow(group.group_id))
-    own = ids.group_id(project(call.directory))
-    return known if call.all_projects else tuple(one for one in known if one == own)
+    if call.all_projects:
+        return known
+    name = project(call.directory)
+    own = () if name in (NO_PROJECT, HOME, TEMPORARY) else (ids.group_id(name),)
+    return tuple(one for one in known if one in own)
 
 
-def _overview(index: PersistentIndex, chosen: Selection) -> list[str]:
+def _is_here(receipt: Receipt, call: HookCall) -> bool:
+    """Return whether a turn is of the folder: projects of the same name share a group."""
+    roots = project_root(receipt.cwd), project_root(call.directory)
+    return call.all_projects or None in roots or roots[0] == roots[1]
+
+
+def _overview(index: PersistentIndex, chosen: Selection, call: HookCall) -> list[str]:
     """Return the last decisions, preferences and open problems, newest first."""
-    sessions = _last_sessions(index, chosen)
+    sessions = _last_sessions(index, chosen, call)
     decided = sorted(
         _newest(chain.from_iterable(one.decisions for one in sessions)),
         key=lambda one: importance(one.fact),
@@ -157,11 +171,11 @@ def _overview(index: PersistentIndex, chosen: Selection) -> list[str]:
     return [*_section("Decided", decided), *_section("Open problems", problems)]
 
 
-def _own_outcome(index: PersistentIndex, chosen: Selection) -> list[str]:
+def _own_outcome(index: PersistentIndex, chosen: Selection, call: HookCall) -> list[str]:
     """Return what the session itself decided, changed and left open, as far as it was read."""
     if chosen.session is None:
         return []
-    sessions = _last_sessions(index, chosen)
+    sessions = _last_sessions(index, chosen, call)
     lines = [
         f"- {format_minute(one.ended_at)} {_shown(one.outcome)}" for one in sessions if one.outcome
     ]
@@ -173,13 +187,18 @@ def _own_outcome(index: PersistentIndex, chosen: Selection) -> list[str]:
     return [*lines, *_section("Decided", decided), *_section("Open problems", problems), *changed]
 
 
-def _last_sessions(index: PersistentIndex, chosen: Selection) -> list[SessionDigest]:
+def _last_sessions(
+    index: PersistentIndex, chosen: Selection, call: HookCall
+) -> list[SessionDigest]:
     keys = index.newest(chosen, limit=_TURNS)
     if not keys:
         return []
-    oldest = index.turns(keys[-1:])[keys[-1]].receipt.started_at
-    found = digest(index, replace(chosen, since=oldest), DigestSections.PROJECT)
-    return [session for section in found.sections for session in section.sessions]
+    receipts = {key: turn.receipt for key, turn in index.turns(keys).items()}
+    here = {one.session_id for one in receipts.values() if _is_here(one, call)}
+    since = receipts[keys[-1]].started_at
+    found = digest(index, replace(chosen, since=since), DigestSections.PROJECT)
+    sessions = (session for section in found.sections for session in section.sessions)
+    return [session for session in sessions if session.session_id in here]
 
 
 def _newest(facts: Iterable[DigestFact]) -> list[DigestFact]:

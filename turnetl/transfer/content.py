@@ -1,6 +1,7 @@
 """What is exported: turns with their facts and the entities of these."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -79,6 +80,19 @@ class ExportContent:
             ends = dict.fromkeys(uuid for fact in facts for uuid in (fact.source, fact.target))
             others = self.mentioned.get(exported.turn.turn_id, ())
             yield from ((exported.turn.turn_id, uuid) for uuid in (*ends, *others))
+
+    def of_turns(self, turn_ids: AbstractSet[str]) -> "ExportContent":
+        """Return the content without what none of these turns states or names."""
+        facts = [fact for fact in self.facts if not turn_ids.isdisjoint(fact.turns)]
+        mentioned = {turn: uuids for turn, uuids in self.mentioned.items() if turn in turn_ids}
+        used = {uuid for fact in facts for uuid in (fact.source, fact.target)}
+        used.update(*mentioned.values())
+        return ExportContent(
+            [one for one in self.turns if one.turn.turn_id in turn_ids],
+            [entity for entity in self.entities if entity.uuid in used],
+            facts,
+            mentioned,
+        )
 
     def without_noise(self) -> "ExportContent":
         kept = [exported for exported in self.turns if exported.noise is None]

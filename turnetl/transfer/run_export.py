@@ -28,7 +28,7 @@ from turnetl.retrieval.hits import held
 from turnetl.settings import Settings
 from turnetl.transfer import file_formats
 from turnetl.transfer.atif import to_atif
-from turnetl.transfer.compact import to_compact
+from turnetl.transfer.compact import first_copies, to_compact, without_copies
 from turnetl.transfer.content import ExportContent, ExportedTurn, ordered
 from turnetl.transfer.markdown import to_markdown
 from turnetl.transfer.output import WrittenFiles, write_file, write_folder
@@ -101,7 +101,9 @@ async def export(
     turns = selected_turns(lake, groups, where)
     progress(ProgressUpdate("export", "steps", 1, 2))
     exported = {one.turn.turn_id for one in turns}
-    content = _of_turns(ordered(replace(stated.knowledge, turns=turns)), exported)
+    content = ordered(replace(stated.knowledge, turns=turns)).of_turns(exported)
+    if options.format is ExportFormat.COMPACT:
+        content = without_copies(content, first_copies(content.turns))
     run = _Export(options, wiring.redactor(settings, stores=False), content)
     if options.format is ExportFormat.PARQUET:
         rows = condition(options.selection, turn_ids)
@@ -318,15 +320,3 @@ def _knowledge(
     turns = lookup.turn_keys(turn_ids)
     named = {TurnId(turn): mentioned[key] for turn, key in turns.items() if mentioned.get(key)}
     return ExportContent((), list(entities.values()), list(facts.values()), named)
-
-
-def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:
-    """Return the content without the facts that no turn of it states, and without their ends."""
-    facts = [fact for fact in content.facts if not turn_ids.isdisjoint(fact.turns)]
-    left_out = _ends(content.facts) - _ends(facts)
-    entities = [entity for entity in content.entities if entity.uuid not in left_out]
-    return replace(content, entities=entities, facts=facts)
-
-
-def _ends(facts: Iterable[Fact]) -> set[str]:
-    return {uuid for fact in facts for uuid in (fact.source, fact.target)}

@@ -1,9 +1,11 @@
 """`turnetl sql`: DuckDB over the episodes tables of a lake and the facts of its graph.
 
-The database is in memory and reaches no file and no network: a query reads, and changes nothing.
+The database is in memory. A query reaches no network, and no file but those of a folder that is
+deleted when it ends, to which DuckDB moves what memory does not hold.
 """
 
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.results import described
 from turnetl.settings import Settings
-from turnetl.transfer.compact import IS_FIRST_COPY
+from turnetl.transfer.compact import IS_FIRST_COPY, without_copies
 from turnetl.transfer.parquet import ENTITY_COLUMNS, FACT_COLUMNS, frame
 from turnetl.transfer.run_export import graph_content, groups_with_turns
 
@@ -48,6 +50,10 @@ _WHOLE_NUMBERS = selectors.by_dtype(pl.Decimal(38, 0)).cast(pl.Int128)
 _OTHER_NUMBERS = (_DECIMALS - selectors.by_dtype(pl.Decimal(38, 0))).cast(pl.Float64)
 _DAYS = selectors.by_dtype(pl.Date, pl.Time, pl.Duration).cast(pl.String)
 _BYTES = selectors.binary().bin.encode("hex")
+_NO_POLARS_TYPE = re.compile(r"\b(?:BIGNUM|BIT|INTERVAL|UHUGEINT|UNION)\b")
+"""Found in the types whose values polars refuses or changes: they are read as text."""
+_POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""It also panics, for instance at a time that is infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +98,11 @@ class SqlSession:
         """Return the same as values."""
         rows, types = self._executed(query)
         columns = map(SqlColumn, rows.columns, types)
-        rows = rows.with_columns(_WHOLE_NUMBERS, _OTHER_NUMBERS, _DAYS, _BYTES)
-        return SqlResult(tuple(columns), tuple(rows.iter_rows(named=True)), self.unread)
+        try:
+            rows = rows.with_columns(_WHOLE_NUMBERS, _OTHER_NUMBERS, _DAYS, _BYTES)
+            return SqlResult(tuple(columns), tuple(rows.iter_rows(named=True)), self.unread)
+        except _POLARS_ERRORS as error:
+            raise BadUsage(f"the result holds a value that cannot be printed: {error}") from error
 
     def _executed(self, query: str) -> tuple[pl.DataFrame, list[str]]:
         import duckdb  # noqa: PLC0415 - an extra
@@ -103,9 +112,18 @@ class SqlSession:
             found = cast("duckdb.DuckDBPyRelation | None", self.connection.sql(query))
             if found is None:
                 return pl.DataFrame(), []
-            return found.pl(), [str(one) for one in found.types]
-        except (duckdb.Error, pl.exceptions.PolarsError) as error:
+            types = [str(one) for one in found.types]
+            if any(map(_NO_POLARS_TYPE.search, types)):
+                found = found.project(", ".join(map(_projected, found.columns, types)))
+            return found.pl(), types
+        except (duckdb.Error, *_POLARS_ERRORS) as error:
             raise BadUsage(f"the query failed: {error}") from error
+
+
+def _projected(name: str, of_type: str) -> str:
+    """Return a column of a result, as text if polars has no such type."""
+    quoted = '"{}"'.format(name.replace('"', '""'))
+    return f"{quoted}::VARCHAR AS {quoted}" if _NO_POLARS_TYPE.search(of_type) else quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +151,7 @@ class SqlTables:
             for name, table in self.frames.items():
                 connection.register(name, table)
             connection.execute(views)
-            connection.execute(f"SET temp_directory = '{folder}'")
+            connection.execute("SET temp_directory = '{}'".format(folder.replace("'", "''")))
             for name, value in _CONFIG.items():
                 connection.execute(f"SET {name} = {value}")
             yield SqlSession(connection, self.unread)
@@ -143,7 +161,8 @@ def write_rows(session: SqlSession, query: str, path: Path) -> int:
     """Write all rows of a query to a new file and return their number.
 
     Raises:
-        BadUsage: the file exists, its suffix names no format, or the query fails.
+        BadUsage: the file exists or cannot be written, its suffix names no format, or the query
+            fails.
     """
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
@@ -154,10 +173,13 @@ def write_rows(session: SqlSession, query: str, path: Path) -> int:
         write(rows, buffer)
         with path.open("xb") as file:
             file.write(buffer.getvalue())
-    except pl.exceptions.PolarsError as error:
+    except _POLARS_ERRORS as error:
         raise BadUsage(f"`{path.suffix}` cannot hold these rows, others can: {error}") from error
     except FileExistsError:
         raise BadUsage(f"`{path}` exists: name another file") from None
+    except OSError as error:
+        problem = f"`{path.parent}` takes no file `{path.name}`: {error.strerror}"
+        raise BadUsage(problem) from error
     return rows.height
 
 
@@ -175,10 +197,12 @@ async def read_tables(
     content, unread = await graph_content(settings, clock, groups, progress)
     for group in groups:
         lake.verify_episodes(group)
+    tables = pl.concat([lake.scan_episodes(group) for group in groups])
+    episodes = tables.with_columns(is_first=IS_FIRST_COPY)
+    first = episodes.filter("is_first").select("turn_id").collect()
+    content = without_copies(content, set(first["turn_id"]))
     frames = {
-        "episodes": pl.concat([lake.scan_episodes(group) for group in groups]).with_columns(
-            is_first=IS_FIRST_COPY
-        ),
+        "episodes": episodes,
         "graph_entities": frame(content.entities, ENTITY_COLUMNS).lazy(),
         "graph_facts": frame(content.facts, FACT_COLUMNS).lazy(),
     }

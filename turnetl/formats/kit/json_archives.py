@@ -135,13 +135,13 @@ def read_lines(
         span = SourceSpan(number, number, start, end)
         row = decoder.decode(view[start:end])
         if row is not None:
-            reason = handle(row, span)
+            reason = _own(handle(row, span), data, start, end)
         else:
             reason = _read_damaged(data[start:end], decoder, handle, span, counts)
         if reason is None:
             counts.used += 1
         else:
-            counts.skipped[_own(reason, data, start, end)] += 1
+            counts.skipped[reason] += 1
     lines = number + count_lines(data, end + 1)
     counts.lines += lines
     if lines > filled:
@@ -149,9 +149,11 @@ def read_lines(
         counts.skipped[SkipReason.BLANK] += lines - filled
 
 
-def _own(reason: SkipReason, data: bytes, start: int, end: int) -> SkipReason:
-    """Return a reason, or that a hook of turnetl wrote the skipped row."""
-    return SkipReason.INJECTED if data.find(HISTORY_MARK_BYTES, start, end) >= 0 else reason
+def _own(reason: SkipReason | None, data: bytes, start: int, end: int) -> SkipReason | None:
+    """Return a reason, or that a hook of turnetl wrote the skipped row; None: it is not skipped."""
+    if reason is None or data.find(HISTORY_MARK_BYTES, start, end) < 0:
+        return reason
+    return SkipReason.INJECTED
 
 
 def _read_damaged(
@@ -256,11 +258,13 @@ def read_elements(
     reasons = []
     for span, raw in element_spans(data, document):
         row = decoder.decode_first(raw)
-        reason = handle(row, span) if row is not None else unread_reason(raw)
+        if row is not None:
+            reason = _own(handle(row, span), raw, 0, len(raw))
+        else:
+            reason = unread_reason(raw)
         if reason is SkipReason.TOO_MANY_VALUES:
             counts.count_values(0, span.line)
-        own = None if reason is None else _own(reason, raw, 0, len(raw))
-        reasons.append((span, own))
+        reasons.append((span, reason))
     count_elements(data, document, reasons, counts)
 
 
