@@ -105,13 +105,12 @@ def test_a_group_with_a_name_that_says_nothing_is_explained_once() -> None:
     assert text.count("59b923df4d: a folder whose name is an id") == 1
 
 
-def test_the_next_step_names_the_installation_if_there_is_one() -> None:
+def test_the_next_step_names_the_installation() -> None:
     groups = (IndexedGroup(GroupId("shop"), 3, 3),)
     read = IndexStatus(Path("/index"), groups, 0, 0, 0, "static", None)
-    for has_install in (True, False):
-        text = printed(view.next_step(read, _typed, has_install=has_install))
-        assert ("turnetl install" in text) == has_install
-        assert text.startswith("3 turns of 1 project, ")
+    text = printed(view.next_step(read, _typed))
+    assert "turnetl install" in text
+    assert text.startswith("3 turns of 1 project, ")
 
 
 def _typed(*words: str) -> str:

@@ -180,16 +180,21 @@ async def entity(
     settings: Settings,
     clock: Clock,
     *,
+    directory: Path,
     label: str | None = None,
     groups: Sequence[str] = (),
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[EntityDetails]:
-    """Return an entity with the last turns that state something about it."""
+    """Return an entity with the last turns that state something about it.
+
+    Of several with the name, it is the only one of the directory's project.
+    """
 
     def read(index: PersistentIndex) -> EntityDetails:
-        found = find_entity(index.lookup(), name, label, group_ids(index, groups))
-        return entity_details(index, found, limit=limit)
+        of_groups = group_ids(index, groups)
+        found, others = find_entity(index.lookup(), name, label, of_groups, directory)
+        return replace(entity_details(index, found, limit=limit), others=others)
 
     return await read_index(read, settings, clock, progress)
 

@@ -103,7 +103,7 @@ def find_session(index: "PersistentIndex", text: str, directory: Path) -> Sessio
     """
     if " " in text.strip() or not index.lookup().with_prefix(text.strip(), 1):
         return None
-    match find_item(index, text, directory):
+    match find_item(index, text, directory)[0]:
         case IndexedItem(ItemKind.SESSION, session):
             return SessionId(session)
         case IndexedItem(ItemKind.TURN, turn):

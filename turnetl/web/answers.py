@@ -46,7 +46,7 @@ from turnetl.pipeline.opened_items import (
 from turnetl.pipeline.search import find_turns
 from turnetl.report_pages.activity_page import activity_chart
 from turnetl.retrieval.details import Details, TurnDetails, entity_details
-from turnetl.retrieval.items import FILE_LABEL, find_entity
+from turnetl.retrieval.items import FILE_LABEL, Namesake, find_entity
 from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import summarize, timeline
 from turnetl.web import forms
@@ -181,13 +181,12 @@ class PageAnswers:
         skip = (form.page - 1) * ENTITY_TURNS
         page = forms.FILE if form.value("path") else forms.ENTITY
 
-        return await self._read(
-            lambda index: entity_page(
-                page,
-                form,
-                entity_details(index, _entity(index, form), limit=ENTITY_TURNS, skip=skip),
-            )
-        )
+        def read(index: PersistentIndex) -> EntityPage:
+            entity, others = _entity(index, form, self._directory)
+            found = entity_details(index, entity, limit=ENTITY_TURNS, skip=skip)
+            return entity_page(page, form, replace(found, others=others))
+
+        return await self._read(read)
 
     async def fixes(self, form: PageForm) -> IndexAnswer[FixPage]:
         """Return the errors that match the form's query, else those of most turns."""
@@ -221,15 +220,17 @@ class PageAnswers:
         return await self._reader.read(work)
 
 
-def _entity(index: PersistentIndex, form: PageForm) -> Entity:
+def _entity(
+    index: PersistentIndex, form: PageForm, directory: Path
+) -> tuple[Entity, tuple[Namesake, ...]]:
     groups = group_ids(index, form.groups)
     if path := form.value("path"):
-        return find_entity(index.lookup(), path, FILE_LABEL, groups)
+        return find_entity(index.lookup(), path, FILE_LABEL, groups, directory)
     # A link has the complete id: no entity that is named so takes its place.
     if exact := index.lookup().entity(form.value("id")):
-        return exact
+        return exact, ()
     name = form.value("id") or form.value("name")
-    return find_entity(index.lookup(), name, form.values.get("label"), groups)
+    return find_entity(index.lookup(), name, form.values.get("label"), groups, directory)
 
 
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
