@@ -39,7 +39,7 @@ def test_turns_without_a_time_are_pending_and_the_message_says_what_to_do(tmp_pa
     assert "4 turns have no time and are pending; set their time with" in result.messages[0]
     assert "--assume-time" in result.messages[0]
     status = run_in_process("status", folder=tmp_path).stdout
-    assert "pending: 4 no_time" in status
+    assert "pending: 4 no time" in status
     assert "nothing to ingest now: pending turns wait for the reasons above" in status
     assert run_in_process("backfill", *archives, dated(tmp_path), folder=tmp_path).exit_code == 0
 

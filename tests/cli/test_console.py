@@ -18,6 +18,7 @@ from tests.cli.command import (
     turnetl_process,
 )
 from tests.cli.test_assumed_time import MARCH
+from tests.cli.typed_terminal import answered
 from turnetl import console
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.exit_code import ExitCode
@@ -185,3 +186,16 @@ def test_nothing_is_wrapped_or_truncated_in_a_pipe(tmp_path: Path) -> None:
     hit = run_in_process("search", "cart", folder=tmp_path, COLUMNS="40").stdout
     assert group in hit
     assert any(len(line) > 100 for line in hit.splitlines())
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_message_on_a_terminal_is_broken_between_words_only(tmp_path: Path, width: int) -> None:
+    arguments = ("search", "cart", "--since", "soon")
+    output, code = answered(*arguments, folder=tmp_path, typed="", COLUMNS=str(width))
+    whole = run_in_process(*arguments, folder=tmp_path).stderr
+    assert code == 2
+    assert output.split() == whole.split()
+    lines = output.splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= width
+    assert all(line.startswith("  ") for line in lines[1:])

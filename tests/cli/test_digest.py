@@ -60,7 +60,7 @@ def test_a_session_has_its_intent_decisions_problems_changes_and_outcome(folder:
 
 
 def test_every_statement_names_its_turn_and_every_session_its_lines(folder: Path) -> None:
-    text = run_in_process("digest", *ALL, folder=folder).stdout
+    text = run_in_process("digest", *ALL, "--verbose", folder=folder).stdout
     for session in sessions(digest(folder, *ALL)):
         assert f"session {session['session_id'][:8]}" in text
         for one in session["decisions"][:3]:

@@ -26,6 +26,23 @@ def test_without_anything_read_the_next_step_is_a_backfill(tmp_path: Path) -> No
     assert not (tmp_path / ".turnetl").exists()
 
 
+def test_without_an_index_the_next_step_is_to_make_it_again(
+    filled_samples: Path, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
+    index = tmp_path / ".turnetl" / "lake" / "index"
+    for state in ("damaged", "missing"):
+        with subtests.test(state=state):
+            for path in filter(Path.is_file, index.rglob("*")):
+                path.write_bytes(b"damaged")
+            if state == "missing":
+                shutil.rmtree(index)
+            result = run_in_process(folder=tmp_path)
+            assert result.exit_code == 0
+            assert "Nothing has been read" not in result.stdout
+            assert "index --rebuild" in result.stdout
+
+
 @pytest.mark.full
 @pytest.mark.journey
 def test_from_an_empty_home_what_is_proposed_leads_to_an_answer(tmp_path: Path) -> None:
@@ -88,13 +105,12 @@ def test_a_group_with_a_name_that_says_nothing_is_explained_once() -> None:
     assert text.count("59b923df4d: a folder whose name is an id") == 1
 
 
-def test_the_next_step_names_the_installation_if_there_is_one() -> None:
+def test_the_next_step_names_the_installation() -> None:
     groups = (IndexedGroup(GroupId("shop"), 3, 3),)
     read = IndexStatus(Path("/index"), groups, 0, 0, 0, "static", None)
-    for has_install in (True, False):
-        text = printed(view.next_step(read, _typed, has_install=has_install))
-        assert ("turnetl install" in text) == has_install
-        assert text.startswith("3 turns of 1 project, ")
+    text = printed(view.next_step(read, _typed))
+    assert "turnetl install" in text
+    assert text.startswith("3 turns of 1 project, ")
 
 
 def _typed(*words: str) -> str:

@@ -73,7 +73,7 @@ def test_a_session_copied_to_another_group_counts_once(home: Path, tmp_path: Pat
     sessions = exported["session_id"].n_unique()
     assert (
         f"{exported.height} turns, {sessions} sessions, {entities.height} entities, "
-        f"{facts.height} facts exported as compact"
+        f"{facts.height} facts exported as few large Parquet files"
     ) in export.stdout.replace(",0", "0")
 
 

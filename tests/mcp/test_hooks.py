@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import clean_environment, command_line, run_in_process
+from tests.cli.command import clean_environment, command_line, index_folder, run_in_process
+from tests.cli.test_status_of_locked_index import locked_by_another_process
+from turnetl.index.files import write_lock
 from turnetl.install.agents import AGENTS, Agent, AnswerShape, HookMoment
 from turnetl.install.hook_call import HookCall, respond
 from turnetl.llm.meter import estimate_tokens
@@ -152,7 +154,7 @@ def test_input_that_is_not_valid_is_no_error_of_the_agent(content: bytes, home: 
 def test_a_prompt_of_a_megabyte_is_answered(home: Path) -> None:
     prompt = "round every price of the checkout to whole cents. " + "lorem " * 180_000
     output = _call(home, CLAUDE, HookMoment.PROMPT, prompt=prompt)
-    assert output == "" or "bankers" in output
+    assert "bankers" in output
     log = home / ".local" / "state" / "turnetl" / "hooks.log"
     assert not log.exists() or "MemoryError" not in log.read_text()
 
@@ -172,6 +174,26 @@ def test_a_damaged_index_is_no_error_of_the_agent(tmp_path: Path) -> None:
     log = (tmp_path / ".local" / "state" / "turnetl" / "hooks.log").read_text()
     assert log.count("\n") == 1
     assert "is damaged" in log
+
+
+def test_a_hook_answers_while_a_backfill_holds_the_lock_of_the_index(home: Path) -> None:
+    with write_lock(index_folder(home)):
+        output = _call(home, CLAUDE, HookMoment.SESSION_START)
+    assert "bankers rounding" in _context(CLAUDE, HookMoment.SESSION_START, output)
+
+
+def test_a_hook_is_silent_and_ends_well_while_the_catalog_is_locked(home: Path) -> None:
+    words = ("session-start", "--agent", "claude-code")
+    with locked_by_another_process(index_folder(home) / "catalog.sqlite"):
+        process = subprocess.run(
+            command_line("hook", *words),
+            input=json.dumps({"session_id": "new", "cwd": "/home/dev/shop"}).encode(),
+            capture_output=True,
+            check=False,
+            cwd=home,
+            env=clean_environment(home),
+        )
+    assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
 
 
 def test_a_session_that_is_compacted_gets_its_own_outcome(home: Path) -> None:

@@ -18,7 +18,7 @@ from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.index.lookup import ItemKind
 from turnetl.index.persistent import PersistentIndex
 from turnetl.retrieval.details import TurnDetails, details
-from turnetl.retrieval.items import FILE_LABEL, file_path, find_entity, find_item
+from turnetl.retrieval.items import FILE_LABEL, AmbiguousItem, file_path, find_entity, find_item
 
 HERE = Path("/home/dev/elsewhere")
 OTHER = GroupId("library")
@@ -70,7 +70,7 @@ async def index(tmp_path: Path) -> AsyncIterator[PersistentIndex]:
     "path", ["src/cart.py", "/src/cart.py", "/home/dev/shop/src/cart.py", "C:\\shop\\src\\cart.py"]
 )
 async def test_a_file_is_found_wherever_its_checkout_is(index: PersistentIndex, path: str) -> None:
-    assert find_entity(index.lookup(), path, FILE_LABEL) == CART
+    assert find_entity(index.lookup(), path, FILE_LABEL)[0] == CART
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ async def test_a_file_is_found_wherever_its_checkout_is(index: PersistentIndex, 
 async def test_an_item_is_found_by_a_path_that_leads_to_one_file(
     index: PersistentIndex, path: str
 ) -> None:
-    found = find_item(index, path, HERE)
+    found, _ = find_item(index, path, HERE)
     assert (found.kind, found.id) == (ItemKind.ENTITY, CART.uuid)
     with pytest.raises(BadUsage, match=r"is several: File aaaa0001 .*Type the id of one of them"):
         find_item(index, "cart.py", HERE)
@@ -96,12 +96,12 @@ async def test_a_name_that_starts_with_a_dot_is_a_name_before_it_is_a_path(tmp_p
     graph = LoadedGraph(contents(GROUP, (CART, COMMAND), 0))
     with closing(PersistentIndex(tmp_path / "named", EMBEDDER.name, EMBEDDER.dimensions)) as named:
         await named.catch_up(graph, EMBEDDER, now=NOW)
-        assert find_item(named, COMMAND.name, HERE).id == COMMAND.uuid
+        assert find_item(named, COMMAND.name, HERE)[0].id == COMMAND.uuid
 
 
 async def test_a_name_and_a_label_are_found_in_any_case(index: PersistentIndex) -> None:
-    assert find_entity(index.lookup(), "SRC/Cart.py", "file") == CART
-    assert find_entity(index.lookup(), "CHECKOUT", "ERROR") == ERROR
+    assert find_entity(index.lookup(), "SRC/Cart.py", "file")[0] == CART
+    assert find_entity(index.lookup(), "CHECKOUT", "ERROR")[0] == ERROR
 
 
 async def test_a_symbol_is_found_by_another_spelling(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ async def test_a_symbol_is_found_by_another_spelling(tmp_path: Path) -> None:
     with closing(PersistentIndex(tmp_path / "named", EMBEDDER.name, EMBEDDER.dimensions)) as named:
         await named.catch_up(LoadedGraph(contents(GROUP, (CART, symbol), 0)), EMBEDDER, now=NOW)
         for spelling in ("cart.add_item(book)", "AddItem()", "Cart::addItem"):
-            assert find_item(named, spelling, HERE).id == uuid
-            assert find_entity(named.lookup(), spelling) == symbol
+            assert find_item(named, spelling, HERE)[0].id == uuid
+            assert find_entity(named.lookup(), spelling)[0] == symbol
 
 
 async def test_of_files_that_differ_in_case_the_one_typed_is_meant(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ async def test_of_files_that_differ_in_case_the_one_typed_is_meant(tmp_path: Pat
     with closing(PersistentIndex(tmp_path / "case", EMBEDDER.name, EMBEDDER.dimensions)) as both:
         graph = LoadedGraph(contents(GROUP, (CART, upper), 0))
         await both.catch_up(graph, EMBEDDER, now=NOW)
-        assert find_entity(both.lookup(), "src/CART.py", FILE_LABEL) == upper
-        assert find_entity(both.lookup(), "src/cart.py", FILE_LABEL) == CART
+        assert find_entity(both.lookup(), "src/CART.py", FILE_LABEL)[0] == upper
+        assert find_entity(both.lookup(), "src/cart.py", FILE_LABEL)[0] == CART
 
 
 async def test_several_files_with_the_same_end_are_listed(index: PersistentIndex) -> None:
@@ -137,14 +137,48 @@ async def test_a_group_or_a_label_decides_between_entities_with_one_name(
     index: PersistentIndex,
 ) -> None:
     lookup = index.lookup()
-    assert find_entity(lookup, "README.md", FILE_LABEL, [GROUP]) == README
-    assert find_entity(lookup, "checkout", "Error") == ERROR
+    assert find_entity(lookup, "README.md", FILE_LABEL, [GROUP])[0] == README
+    assert find_entity(lookup, "checkout", "Error")[0] == ERROR
     with pytest.raises(BadUsage, match="group library"):
         find_entity(lookup, "checkout")
 
 
+async def test_of_one_name_in_several_projects_that_of_the_working_folder_is_meant(
+    index: PersistentIndex,
+) -> None:
+    for folder, chosen in (
+        ("shop", README.uuid),
+        ("shop/.worktrees/x", README.uuid),
+        ("library", "dddd0001"),
+    ):
+        here = Path("/home/dev") / folder
+        entity, others = find_entity(index.lookup(), "README.md", FILE_LABEL, directory=here)
+        item, others_of_item = find_item(index, "README.md", here)
+        assert entity.uuid == item.id == chosen
+        assert others == others_of_item
+        assert {chosen, *(one.id for one in others)} == {README.uuid, "dddd0001"}
+        assert [one.turns for one in others] == [1]
+    with pytest.raises(AmbiguousItem, match="is several, in 2 projects: File") as error:
+        find_entity(index.lookup(), "README.md", FILE_LABEL, directory=HERE)
+    assert [*error.value.lines] == [
+        "`README.md` is several, in 2 projects:",
+        "  File dddd0001 (README.md, group library, 1 turn)",
+        "  File bbbb0001 (README.md, group shop, 1 turn)",
+        "Type the id of one of them",
+    ]
+
+
+async def test_several_of_one_name_in_the_project_are_listed_before_those_of_others(
+    index: PersistentIndex,
+) -> None:
+    with pytest.raises(AmbiguousItem) as error:
+        find_entity(index.lookup(), "checkout", directory=Path("/home/dev/shop"))
+    groups = [one.item.group_id for one in error.value.matching]
+    assert groups == [GROUP, GROUP, OTHER]
+
+
 async def test_the_beginning_of_an_id_leads_to_an_entity(index: PersistentIndex) -> None:
-    assert find_entity(index.lookup(), "bbbb0003") == ERROR
+    assert find_entity(index.lookup(), "bbbb0003")[0] == ERROR
 
 
 @pytest.mark.parametrize("name", ["check", "%", "\udc80", "fact 0"])

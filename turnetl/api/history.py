@@ -184,13 +184,20 @@ async def entity(
         limit: at most this many turns.
 
     Raises:
-        BadUsage: there is none, or there are several, which the message lists; an unknown group.
+        BadUsage: there is none, or there are several, which the message lists, and none or several
+            are of the working directory's project; an unknown group.
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the search index cannot be used.
     """
     check_limit(limit)
     return await pipeline.entity(
-        name, settings or load_settings(), now, label=label, groups=groups, limit=limit
+        name,
+        settings or load_settings(),
+        now,
+        directory=pathlib.Path.cwd(),
+        label=label,
+        groups=groups,
+        limit=limit,
     )
 
 
@@ -211,7 +218,8 @@ async def file(
         limit: at most this many turns.
 
     Raises:
-        BadUsage: there is none, or there are several, which the message lists; an unknown group.
+        BadUsage: there is none, or there are several, which the message lists, and none or several
+            are of the working directory's project; an unknown group.
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the search index cannot be used.
     """

@@ -25,6 +25,7 @@
 A message is one sentence for a terminal: what happened, to what, and what to do.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,6 +41,11 @@ class TurnetlError(Exception):
     """Base class of all errors that turnetl raises on purpose."""
 
     exit_code = ExitCode.FAILED
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The message as it is printed; one that lists things has a line for each."""
+        return [str(self)]
 
 
 class Skip(TurnetlError):

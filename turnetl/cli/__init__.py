@@ -57,7 +57,7 @@ class _Program(App, metaclass=_OfAnyClass):
     def __call__(self, tokens: Any = None, **options: Any) -> Any:
         """Run the command that the tokens name; without any, print what to do next."""
         if tokens == []:
-            return inspect.next_step(has_install="install" in self)
+            return inspect.next_step()
         return super().__call__(tokens, **options)
 
     def help_print(self, tokens: Any = None, *, console: Any = None) -> None:

@@ -80,13 +80,13 @@ def backfill(
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
     queries: Sequence[str] = ()
     # Imports the search, of which a run without new turns has no use.
-    if not common.json and (committed := sum(one.committed for one in report.ingested.groups)):
+    if not common.json and (committed := report.ingested.committed):
         queries = console.run_async(pipeline.sample_queries(settings, now, committed=committed))
         console.run_async(pipeline.name_better_embedder(settings))
     shown = (
         *view.view(report),
         *previews(report.ingested.requests),
-        *view.examples(common.next_command("search"), queries),
+        *view.examples(report, common.next_command, queries),
     )
     console.print_result(shown, report, as_json=common.json)
     return view.exit_code(report)

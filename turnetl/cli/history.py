@@ -47,7 +47,7 @@ def digest(
     Args:
         since: Only turns that started at this time or later [default: yesterday, or the last week
             with a turn].
-        by: A section per day (UTC), or per project.
+        by: A section per day (UTC), or per project, if it fits on a screen or with --verbose.
         markdown: Print Markdown.
     """
     from turnetl import pipeline
@@ -61,7 +61,7 @@ def digest(
     else:
         selection = checked(Selection(groups=groups, since=since, until=until))
         found = common.executed(pipeline.digest, settings, now, selection=selection, by=sections)
-    shown = view.view(found.value)
+    shown = view.view(found.value, is_whole=common.verbose or markdown)
     text = render(shown, Path.cwd(), title="Digest") if markdown else shown
     return _print_answer(found, text, common, paged=not markdown)
 
@@ -143,7 +143,7 @@ def sessions(
 
 
 def resume(
-    *session: Annotated[str, Parameter(required=True)],
+    *session: str,
     groups: GroupNames = (),
     print_: Annotated[Flag, Parameter(name="--print")] = False,
     yes: Yes = False,
@@ -157,12 +157,17 @@ def resume(
         print_: Print the command, and start nothing.
         yes: Do not ask.
     """
+    if not (text := " ".join(session).strip()):
+        raise BadUsage(
+            "`turnetl resume` needs the id of a session, or words: `turnetl sessions` lists the "
+            "last sessions"
+        )
     from turnetl import pipeline
     from turnetl.views import turns as view
 
     found = common.executed(
         pipeline.resume,
-        " ".join(session),
+        text,
         common.settings(),
         now,
         directory=Path.cwd(),
@@ -291,7 +296,14 @@ def _print_entity(
     from turnetl.views.details import entity_view
 
     found = common.executed(
-        pipeline.entity, name, common.settings(), now, label=label, groups=groups, limit=limit
+        pipeline.entity,
+        name,
+        common.settings(),
+        now,
+        directory=Path.cwd(),
+        label=label,
+        groups=groups,
+        limit=limit,
     )
     return _print_answer(found, entity_view(found.value), common)
 

@@ -26,13 +26,17 @@ from turnetl.cli.options import (
 from turnetl.index.conditions import Selection
 
 
-def next_step(*, has_install: bool) -> int:
+def next_step() -> int:
     """Print what the graph holds, and the commands that a user needs next."""
     from turnetl import pipeline
     from turnetl.views import status as view
 
-    read = pipeline.index_status(NO_COMMON.settings())
-    shown = view.next_step(read, NO_COMMON.next_command, has_install=has_install)
+    settings = NO_COMMON.settings()
+    read = pipeline.index_status(settings)
+    if read is None and pipeline.lacks_index(settings):
+        console.print_result(view.rebuild_step(NO_COMMON.next_command), read, as_json=False)
+        return ExitCode.DONE
+    shown = view.next_step(read, NO_COMMON.next_command)
     console.print_result(shown, read, as_json=False)
     return ExitCode.DONE
 

@@ -135,7 +135,7 @@ def plan(
         pilot=None if pilot is None else PilotOptions(pilot),
     )
     console.print_messages(view.messages(report))
-    console.print_result(view.view(report), report, as_json=common.json)
+    console.print_result(view.view(report, is_verbose=common.verbose), report, as_json=common.json)
     return report.exit_code
 
 

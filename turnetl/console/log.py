@@ -8,9 +8,15 @@ from logging import LogRecord
 from typing import TextIO
 
 from turnetl.base.control_characters import DisplayingFormatter, displayed_message
+from turnetl.console.terminal import wrapped
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 """Attributes of every record; the others were passed as `extra`."""
+
+
+class _SentenceFormatter(DisplayingFormatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - overrides
+        return wrapped(super().formatMessage(record))
 
 
 class _VerboseFormatter(DisplayingFormatter):
@@ -42,7 +48,7 @@ def install(*, verbose: bool, debug: bool) -> None:
         handler.setFormatter(_VerboseFormatter())
         logger.setLevel(logging.DEBUG)
     else:
-        handler.setFormatter(DisplayingFormatter("turnetl: %(message)s"))
+        handler.setFormatter(_SentenceFormatter("turnetl: %(message)s"))
         handler.addFilter(unique_messages())
         handler.addFilter(_is_warning_or_traceback)
         logger.setLevel(logging.INFO if debug else logging.WARNING)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
 def print_messages(messages: Iterable[str]) -> None:
     """Print sentences for the user on standard error."""
     for message in messages:
-        print(f"turnetl: {displayed_message(message)}", file=sys.stderr)
+        print(terminal.wrapped(f"turnetl: {displayed_message(message)}"), file=sys.stderr)
 
 
 def is_interactive() -> bool:
@@ -42,7 +42,8 @@ def confirm(question: str) -> bool:
     # Polars lets a signal restart what it interrupts: Ctrl-C would have no effect before Enter.
     if hasattr(signal, "siginterrupt"):
         signal.siginterrupt(signal.SIGINT, True)
-    print(f"{displayed_message(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    asked = terminal.wrapped(f"{displayed_message(question)} [y/N]")
+    print(f"{asked} ", end="", file=sys.stderr, flush=True)
     try:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except KeyboardInterrupt:
@@ -79,7 +80,7 @@ def print_result(view: "View | str", output: object, *, as_json: bool, paged: bo
         return
     text = _rendered(view)
     command = pager_command() if paged else []
-    if not (command and show_in_pager(text, command)):
+    if text and not (command and show_in_pager(text, command)):
         print_text(text)
 
 

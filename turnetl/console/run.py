@@ -72,7 +72,7 @@ def _failed(error: BaseException, flags: _Flags, interrupted: str) -> int:
     if flags.debug and not isinstance(error, CycloptsError):
         print(displayed_text("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     message, code = _explained(error, interrupted)
-    print_messages([message])
+    print_messages(error.lines if isinstance(error, TurnetlError) else [message])
     if flags.json:
         from turnetl.base.results import ErrorOutput, encoded
 

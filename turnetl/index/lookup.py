@@ -71,6 +71,13 @@ WHERE instr(n.folded, :text) AND (
     OR e.key IN (SELECT l.entity FROM entity_labels l WHERE l.folded = :label))
 ORDER BY length(n.name), n.name LIMIT :limit"""
 
+_TURN_COUNTS = """
+SELECT e.uuid, count(DISTINCT ft.turn) FROM entities e
+JOIN facts f ON f.key IN (
+    SELECT key FROM facts WHERE source = e.key UNION SELECT key FROM facts WHERE target = e.key)
+JOIN fact_turns ft ON ft.fact = f.key
+WHERE e.uuid IN (SELECT value FROM json_each(?)) GROUP BY e.uuid"""
+
 _FACTS = """
 SELECT f.content, s.content, e.content, ft.turn
 FROM facts f
@@ -392,6 +399,10 @@ class Lookup:
     def facts_about(self, uuid: str) -> list[StatedFact]:
         """Return the facts about an entity, in the order of the first turn that states each."""
         return _stated_facts(self._connection.execute(_FACTS_ABOUT, {"uuid": uuid}))
+
+    def turn_counts(self, uuids: Collection[str]) -> dict[str, int]:
+        """Return how many turns state a fact about each of these entities, by id; none: absent."""
+        return dict(self._query(_TURN_COUNTS, json.dumps(list(uuids))))
 
     def group_spans(self) -> list[GroupSpan]:
         return [

@@ -162,14 +162,14 @@ class Installation:
         plans = [self._planned(file) for file in self._files(agent, moments)]
         # An agent gets all of it or nothing.
         if any(plan.change.problem for plan in plans):
-            plans = [plan.refused() for plan in plans]
+            plans = [plan.refused() for plan in plans if not plan.is_missing]
         elif done:
             for plan in plans:
                 plan.write()
         missing = set(self.hooks) - set(moments)
         notes = [agent.why_less] if missing and agent.why_less else []
         notes += [agent.advice] if moments and agent.advice and not self.removes else []
-        changes = tuple(plan.change for plan in plans)
+        changes = tuple(plan.change for plan in plans if not (self.removes and plan.is_missing))
         return AgentChange(agent.name, agent.title, moments, changes, "; ".join(notes))
 
     def _files(self, agent: Agent, moments: Sequence[HookMoment]) -> "list[_ConfigFile]":
@@ -205,6 +205,11 @@ class _PlannedFile:
     before: str | None
     """None: there is no file."""
     after: str | None
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no file, which is no problem."""
+        return self.before is None and not self.change.problem
 
     def refused(self) -> "_PlannedFile":
         if self.change.problem or self.change.action is FileAction.UNCHANGED:

@@ -108,6 +108,8 @@ def _entity(found: EntityDetails) -> Iterator[str]:
         f"name: {text_name(entity.name)}\n{also_called}{counts}, "
         "what holds first, then newest first:"
     )
+    for other in found.others:
+        yield f"other projects have the name too: {text_name(other.description)}"
     yield from text_parts("summary", entity.summary)
     for one in holding_turns_first(found.turns):
         yield from listed_parts(turn_line(one.turn), _facts(one.facts))

@@ -111,7 +111,7 @@ async def _entities(
 ) -> list[Entity]:
     def read(index: PersistentIndex) -> list[Entity]:
         of_groups = group_ids(index, groups)
-        return [find_entity(index.lookup(), name, None, of_groups) for name in names]
+        return [find_entity(index.lookup(), name, None, of_groups)[0] for name in names]
 
     return (await read_index(read, settings, clock, ignore_progress)).value
 

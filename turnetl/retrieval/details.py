@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,7 +16,7 @@ from turnetl.index.conditions import Selection
 from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import Field, IndexedFact, IndexedTurn
 from turnetl.retrieval.endings import Endings, holding_first
-from turnetl.retrieval.items import TurnsAt, find_item
+from turnetl.retrieval.items import Namesake, TurnsAt, find_item
 from turnetl.retrieval.sessions import Resume, resume_command
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn, titles
 
@@ -86,6 +86,10 @@ class EntityDetails:
     ]
     turn_count: Annotated[int, described("Number of such turns in all.")]
     fact_count: Annotated[int, described("Number of facts about the entity.")]
+    others: Annotated[
+        tuple[Namesake, ...],
+        described("What else has the name, in other groups than the working folder's."),
+    ] = ()
 
     @property
     def kind(self) -> Annotated[Literal["entity"], _KIND]:
@@ -120,11 +124,11 @@ def details(
     At most `limit` turns of an entity are returned; a path that starts with a dot is relative to
     the directory.
     """
-    item = find_item(index, text, directory, turns_at)
+    item, others = find_item(index, text, directory, turns_at)
     found = _details(index, item, limit)
     if found is None:
         raise BadUsage(f"the {item.kind} `{item.id}` was removed from the graph at this moment")
-    return found
+    return replace(found, others=others) if isinstance(found, EntityDetails) else found
 
 
 def entity_details(

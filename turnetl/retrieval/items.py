@@ -5,11 +5,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from turnetl.base import ids
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import ID_CHARS, Entity, GroupId
-from turnetl.base.text import one_line
+from turnetl.base.projects import project
+from turnetl.base.results import described
+from turnetl.base.text import one_line, plural
 from turnetl.index.conditions import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup
 from turnetl.index.port import IndexedTurn
@@ -45,9 +48,37 @@ class AmbiguousItem(BadUsage):
         self.matching = tuple(matching[:_LISTED])
         """Those that the message lists."""
         self.has_more = len(matching) > _LISTED
-        listed = "; ".join(one.description for one in self.matching)
-        more = "; and more" if self.has_more else ""
-        super().__init__(f"`{self.text}` is several: {listed}{more}. {remedy}")
+        groups = len({one.item.group_id for one in matching})
+        several = f"`{self.text}` is several{f', in {groups:,} projects' * (groups > 1)}"
+        listed = [one.description for one in self.matching] + ["and more"] * self.has_more
+        super().__init__(f"{several}: {'; '.join(listed)}. {remedy}")
+        self._lines = (f"{several}:", *(f"  {one}" for one in listed), remedy)
+
+    @property
+    def lines(self) -> Sequence[str]:
+        return self._lines
+
+
+@dataclass(frozen=True, slots=True)
+class Namesake:
+    """An entity to which a name leads, as others."""
+
+    id: Annotated[str, described("Id of the entity.")]
+    name: Annotated[str, described("Its name.")]
+    labels: Annotated[tuple[str, ...], described("Its labels.")]
+    group_id: Annotated[GroupId, described("Its group.")]
+    turns: Annotated[int, described("Turns that state a fact about it.")]
+
+    @property
+    def item(self) -> IndexedItem:
+        return IndexedItem(ItemKind.ENTITY, self.id, self.group_id)
+
+    @property
+    def description(self) -> str:
+        """Its labels, the beginning of its id, its name, its group and its turns."""
+        label, name = ", ".join(self.labels) or "entity", one_line(self.name, _NAME_CHARS)
+        turns = plural(self.turns, "turn")
+        return f"{label} {self.id[: ID_CHARS + 4]} ({name}, group {self.group_id}, {turns})"
 
 
 TurnsAt = Callable[[str, int], Collection[str]]
@@ -56,41 +87,48 @@ TurnsAt = Callable[[str, int], Collection[str]]
 
 def find_item(
     index: "PersistentIndex", text: str, directory: Path, turns_at: TurnsAt = lambda *_: ()
-) -> IndexedItem:
+) -> tuple[IndexedItem, tuple[Namesake, ...]]:
     """Resolve an id, the beginning of one, a name, the path of a file, or an archive line.
 
     A file is found by the end of its path, its absolute path, or a path that starts with a dot and
     is relative to the directory; a turn also by `ARCHIVE:LINE`, that of a subagent included.
+
+    Of several with one name, it is the only one of the directory's project; the others follow.
 
     Raises:
         BadUsage: no item matches, or several do (`AmbiguousItem`).
     """
     lookup, text = index.lookup(), _given(text)
     matches = lookup.with_prefix(text, _LISTED + 1)
-    exact = [item for item in matches if item.id == text]
-    named = exact or matches or [_item(entity) for entity in _named(lookup, text, directory)]
-    found = named or _at_line(index, text, turns_at)
+    found = [item for item in matches if item.id == text] or matches
+    if not found and (named := _named(lookup, text, directory)):
+        one, *others = _chosen(lookup, text, named, directory)
+        return one.item, tuple(others)
+    found = found or _at_line(index, text, turns_at)
     if not found:
         raise BadUsage(
             f"nothing has the id or the name `{one_line(text, _NAME_CHARS)}`: `turnetl search` and "
             "`turnetl timeline` print ids"
         )
     if len(found) > 1:
-        matching = [
-            MatchingItem(item, _described(index, item) if named else _located(index, item))
-            for item in found
-        ]
+        described = _described if matches else _located
+        matching = [MatchingItem(item, described(index, item)) for item in found]
         raise AmbiguousItem(text, matching, _MORE_OF_ID if matches else _ONE_ID)
-    return found[0]
+    return found[0], ()
 
 
 def find_entity(
-    lookup: Lookup, text: str, label: str | None = None, groups: Sequence[GroupId] = ()
-) -> Entity:
+    lookup: Lookup,
+    text: str,
+    label: str | None = None,
+    groups: Sequence[GroupId] = (),
+    directory: Path | None = None,
+) -> tuple[Entity, tuple[Namesake, ...]]:
     """Return the entity of these groups with this name, in any case, or with an id that starts so.
 
     It is also found by another spelling, such as `cart.add_item()` of `addItem`, and a file by the
-    end or the absolute form of its path.
+    end or the absolute form of its path. Of several with one name, it is the only one of the
+    directory's project; the others follow.
 
     Raises:
         BadUsage: there is none, or there are several (`AmbiguousItem`).
@@ -98,17 +136,41 @@ def find_entity(
     text, is_file = _given(text), label is not None and _is_same(label, FILE_LABEL)
     named = [] if is_file else lookup.entities_named(text) or lookup.entities_spelled(text)
     candidates = named or (_files(lookup, text) if label is None or is_file else [])
-    found = [
-        entity
+    found = {
+        entity.uuid: entity
         for entity in candidates or _by_id(lookup, text)
         if _has_label(entity, label) and (not groups or entity.group_id in groups)
-    ]
+    }
     if not found:
         raise BadUsage(_unknown(lookup, text, label))
-    if len(found) > 1:
-        matching = [MatchingItem(_item(entity), _entity_described(entity)) for entity in found]
-        raise AmbiguousItem(text, matching, _ONE_ID if candidates else _MORE_OF_ID)
-    return found[0]
+    remedy = _ONE_ID if candidates else _MORE_OF_ID
+    one, *others = _chosen(lookup, text, [*found.values()], directory, remedy)
+    return found[one.id], tuple(others)
+
+
+def _chosen(
+    lookup: Lookup,
+    text: str,
+    found: Sequence[Entity],
+    directory: Path | None,
+    remedy: str = _ONE_ID,
+) -> list[Namesake]:
+    """Return the only entity, or the only one of the directory's project, before the others.
+
+    Raises:
+        AmbiguousItem: there are several; those of this project, and of most turns, are first.
+    """
+    own = None if directory is None else ids.group_id(project(str(directory)))
+    turns = lookup.turn_counts([entity.uuid for entity in found])
+    namesakes = [
+        Namesake(one.uuid, one.name, one.labels, one.group_id, turns.get(one.uuid, 0))
+        for one in found
+    ]
+    ordered = sorted(namesakes, key=lambda one: (one.group_id != own, -one.turns))
+    if len(found) > 1 and [one.group_id == own for one in ordered[:2]] != [True, False]:
+        matching = [MatchingItem(one.item, one.description) for one in ordered]
+        raise AmbiguousItem(text, matching, remedy)
+    return ordered
 
 
 def similar_names(lookup: Lookup, text: str, label: str | None) -> str:
@@ -195,7 +257,7 @@ def _described(index: "PersistentIndex", item: IndexedItem) -> str:
             name = item.group_id
         case ItemKind.ENTITY:
             entity = index.lookup().entity(item.id)
-            return _entity_described(entity) if entity is not None else item.id
+            name = "" if entity is None else f"{entity.name}, group {entity.group_id}"
         case ItemKind.FACT:
             fact = index.lookup().fact(item.id)
             name = fact.indexed.fact.text if fact is not None else ""
@@ -215,12 +277,6 @@ def _turn(index: "PersistentIndex", item: IndexedItem) -> IndexedTurn | None:
     return next(iter(index.turns([] if key is None else [key]).values()), None)
 
 
-def _entity_described(entity: Entity) -> str:
-    label = ", ".join(entity.labels) or "entity"
-    name = one_line(entity.name, _NAME_CHARS)
-    return f"{label} {entity.uuid[: ID_CHARS + 4]} ({name}, group {entity.group_id})"
-
-
 def _given(text: str) -> str:
     if not text.strip():
         raise BadUsage(
@@ -232,7 +288,3 @@ def _given(text: str) -> str:
 def _storable(text: str) -> str:
     """Return the text as a database takes it: an argument may have bytes that are not UTF-8."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _item(entity: Entity) -> IndexedItem:
-    return IndexedItem(ItemKind.ENTITY, entity.uuid, entity.group_id)

@@ -1,13 +1,13 @@
 """The report of a backfill, and searches to try next."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.exit_code import is_failure
 from turnetl.ingestion.ingest_report import exit_code_of
 from turnetl.views import filter as filtering
-from turnetl.views import ingest, parse
-from turnetl.views.nodes import Lines, PageOnly, Section, View, unwrapped
+from turnetl.views import ingest, parse, status
+from turnetl.views.nodes import Lines, Node, PageOnly, Section, View, unwrapped
 
 
 def view(report: BackfillReport) -> View:
@@ -18,16 +18,21 @@ def view(report: BackfillReport) -> View:
     ingested = ingest.view(report.ingested)
     if not (report.parsed.archives or report.parsed.is_shard):
         return [PageOnly([*ingested, *_beside(report)])]
-    lines = [*parse.lines(report.parsed), *filtering.repeated(report.filtered)]
-    return [*lines, *ingested, PageOnly(_beside(report))]
+    repeated = filtering.repeated(report.filtered) if report.parsed.read.lines else []
+    return [*parse.lines(report.parsed), *repeated, *ingested, PageOnly(_beside(report))]
 
 
-def examples(search_command: str, sample_queries: Sequence[str]) -> View:
-    """Return searches to try with the command that searches the same graph."""
-    if not sample_queries:
-        return []
-    lines = [unwrapped(f'  {search_command} "{query}"') for query in sample_queries]
-    return ["", "Try a search:", *lines]
+def examples(
+    report: BackfillReport, command: Callable[..., str], sample_queries: Sequence[str]
+) -> View:
+    """Return searches to try in the same graph, and after the first backfill what else to do."""
+    ingested, search, shown = report.ingested, command("search"), list[Node]()
+    if sample_queries:
+        lines = [unwrapped(f'  {search} "{query}"') for query in sample_queries]
+        shown += ["", "Try a search:", *lines]
+    if ingested.committed and not ingested.already_committed:
+        shown += ["", "Then:", *status.commands(status.after_search(command))]
+    return shown
 
 
 def _beside(report: BackfillReport) -> View:

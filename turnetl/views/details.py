@@ -49,6 +49,7 @@ def entity_view(found: EntityDetails) -> View:
         *([line(("also called: ", "dim"), ", ".join(entity.aliases))] if entity.aliases else []),
         *([entity.summary] if entity.summary else []),
         counts,
+        *section("Other projects have the name too", (one.description for one in found.others)),
         "",
         turns_grid(rows, with_group=False),
     ]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from turnetl.base.batched import grouped
+from turnetl.base.model import ID_CHARS, GroupId
 from turnetl.base.relations import PREFERS, REJECTED
 from turnetl.base.text import format_minute, format_span, plural
 from turnetl.episode_text.intents import fit
@@ -14,14 +15,19 @@ from turnetl.retrieval.turn_summary import TurnSummary, short_id
 from turnetl.views.nodes import (
     Caption,
     HangingIndent,
+    Line,
     LineRange,
     Lines,
     Node,
+    Part,
     Section,
     View,
     line,
 )
 
+_SCREEN, _PROJECTS = 24, 5
+"""Lines of a digest that is not whole, and projects in it."""
+_TITLE = len("Answered")
 _LISTED = 6
 """Statements of a kind; the most important ones."""
 _STEPS, _OF_TURN = 3, 2
@@ -39,43 +45,98 @@ _COURTESY = re.compile(
 _RERUN = "passed_on_rerun"
 
 
-def view(digest: Digest) -> View:
-    """Return a heading per day or group, below it its projects; then what it is about."""
+def view(digest: Digest, *, is_whole: bool = True) -> View:
+    """Return a heading per day or group, below it its projects; then what it is about.
+
+    Unless it is whole, a long digest is one screen: the first statements of the largest projects.
+    """
     sections = [
         Section(one.title, [*_projects(one.sessions)], "bold cyan", 2) for one in digest.sections
     ]
-    return [*sections, Caption(_summary(digest))]
+    if is_whole or _count(sections) < _SCREEN:
+        return [*sections, Caption(_summary(digest))]
+    return [*_brief(digest), Caption(f"{_summary(digest)}; --verbose has all")]
+
+
+def _count(nodes: View) -> int:
+    """Return how many lines nodes have, if none is wrapped."""
+    return sum(
+        _count(one.nodes) + isinstance(one, Section) if isinstance(one, Lines | Section) else 1
+        for one in nodes
+    )
+
+
+def _brief(digest: Digest) -> Iterator[Node]:
+    sessions = grouped((one.group_id, one) for day in digest.sections for one in day.sessions)
+    projects = sorted(sessions, key=lambda one: -sum(len(own.turns) for own in sessions[one]))
+    shown, rest = projects[:_PROJECTS], projects[_PROJECTS:]
+    size = (_SCREEN - 2) // len(shown) - 1
+    for group in shown:
+        yield line((_counts(group, sessions[group]), "bold cyan"))
+        statements = [*_statements(sessions[group])]
+        yield from statements[:size]
+    if rest:
+        turns = sum(len(own.turns) for group in rest for own in sessions[group])
+        yield line((f"and {plural(len(rest), 'more project')}: {plural(turns, 'turn')}", "dim"))
+
+
+def _statements(sessions: Sequence[SessionDigest]) -> Iterator[Node]:
+    """Yield what a project decided, built, fixed and left open, in turn, each on one line."""
+    kinds = [
+        (title.removeprefix("Broken and ").capitalize(), [*filter(None, map(_told, nodes))])
+        for title, nodes in _kinds(sessions)
+    ]
+    for place in range(max(len(told) for _, told in kinds)):
+        for title, told in kinds:
+            for text, source in told[place : place + 1]:
+                mark = line((f"  {title:<{_TITLE}}  {source:<{ID_CHARS}}  ", "dim"))
+                yield HangingIndent(mark, Line((text,), max_lines=1))
+
+
+def _told(node: Node) -> tuple[Part, str] | None:
+    """Return a statement, or what a session was for, and the id of its turn."""
+    match node:
+        case HangingIndent(_, Line((text, (source, _)))):
+            return text, source.strip()
+        case Section(title, nodes):
+            sources = filter(None, map(_told, nodes))
+            return title, next((source for _, source in sources), "")
+        case _:
+            return None
 
 
 def _projects(sessions: Sequence[SessionDigest]) -> Iterator[Node]:
     for group in dict.fromkeys(one.group_id for one in sessions):
         own = [one for one in sessions if one.group_id == group]
-        turns, files = (
-            sum(len(one.turns) for one in own),
-            {file for one in own for file in one.files},
+        yield line((_counts(group, own), "dim"))
+        yield from (
+            Section(title, [Lines(nodes)], indent=2) for title, nodes in _kinds(own) if nodes
         )
-        counts = [plural(len(own), "session"), plural(turns, "turn")]
-        counts += [f"{plural(len(files), 'file')} changed"] if files else []
-        yield line((f"{group}: {', '.join(counts)}", "dim"))
-        yield from _project(own)
         yield ""
 
 
-def _project(sessions: Sequence[SessionDigest]) -> Iterator[Node]:
+def _counts(group: GroupId, sessions: Sequence[SessionDigest]) -> str:
+    files = {file for one in sessions for file in one.files}
+    turns = sum(len(one.turns) for one in sessions)
+    counts = [plural(len(sessions), "session"), plural(turns, "turn")]
+    counts += [f"{plural(len(files), 'file')} changed"] if files else []
+    return f"{group}: {', '.join(counts)}"
+
+
+def _kinds(sessions: Sequence[SessionDigest]) -> Sequence[tuple[str, Sequence[Node]]]:
+    """Return the statements of a project by kind."""
     built = [one for one in sessions if one.files or one.commits or any(map(_has_done, one.turns))]
     decided = sorted(
         chain.from_iterable(one.decisions for one in sessions), key=lambda one: importance(one.fact)
     )
     solved = chain.from_iterable(one.solved_problems for one in sessions)
-    for title, nodes in (
+    return (
         ("Decided", _limited([_decision(one) for one in decided], 2 * len(sessions))),
         ("Built", _limited([_session(one) for one in _largest(built)])),
         ("Broken and fixed", [*_solved(solved)]),
         ("Open", _limited([node for one in sessions for node in _open(one)])),
         ("Answered", _limited([_session(one) for one in sessions if _is_answer(one, built)])),
-    ):
-        if nodes:
-            yield Section(title, [Lines(nodes)], indent=2)
+    )
 
 
 def _largest(built: Sequence[SessionDigest]) -> Sequence[SessionDigest]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from turnetl.base.clock import encoded_time
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import one_line, plural, size
-from turnetl.transfer.transfer_report import HOLDS_NOISE, ExportReport, ImportReport
+from turnetl.transfer.transfer_report import HOLDS_NOISE, ExportFormat, ExportReport, ImportReport
 from turnetl.views.nodes import Caption, Column, Table, View
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NUMERIC = ("BIGINT", "DECIMAL", "DOUBLE", "FLOAT", "HUGEINT", "INTEGER", "UBIGINT", "SMALLINT")
 """How the types of numbers begin, as DuckDB writes them."""
+_FORMATS = {ExportFormat.COMPACT: "few large Parquet files"}
 _CELL = 60
 """Characters of a value that a table shows."""
 
@@ -28,7 +29,7 @@ def view(report: ExportReport) -> View:
         plural(report.facts, "fact"),
     )
     return [
-        f"{', '.join(counts)} exported as {report.format}",
+        f"{', '.join(counts)} exported as {_FORMATS.get(report.format, report.format)}",
         f"{_files(report)} in {report.output}",
     ]
 

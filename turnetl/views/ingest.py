@@ -1,5 +1,6 @@
 """The report of an ingest, and the requests that it would send."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from turnetl.base.text import format_cost, plural
@@ -10,7 +11,6 @@ from turnetl.ingestion.ingest_report import (
     StopCause,
     error_messages,
     lacks_times,
-    turns_without_time,
 )
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.views import costs, status
@@ -44,8 +44,9 @@ _COLUMNS = (
 
 def view(report: IngestReport) -> View:
     """Return a row per group and per prompt; a page also has the quarantined turns and errors."""
-    if not report.groups:
-        return [Caption(_summary(report)), *_beside(report)]
+    shown = [
+        one for one in report.groups if one.committed or one.ready or one.quarantined or one.error
+    ]
     rows = [
         (
             group.group,
@@ -53,15 +54,30 @@ def view(report: IngestReport) -> View:
             *status.graph_counts(group),
             status.reasons_cell([*status.uncommitted_lines(group), *_discarded_lines(group)]),
         )
-        for group in report.groups
+        for group in shown
     ]
     return [
-        Table(_COLUMNS, rows),
+        *([Table(_COLUMNS, rows)] if rows else []),
+        *(_rest(report.groups, shown) if shown else []),
         Caption(_summary(report)),
         *costs.view(report.usage_by_prompt),
         *costs.compared(report.estimate, report.usage_by_prompt),
         *_beside(report),
     ]
+
+
+def _rest(groups: Sequence[GroupReport], shown: Sequence[GroupReport]) -> View:
+    """Return why turns of groups without a row are not in the graph, in one line."""
+    counts = _uncommitted([group for group in groups if group not in shown])
+    return [f"of other groups not in the graph: {counts}"] if counts else []
+
+
+def _uncommitted(groups: Sequence[GroupReport]) -> str:
+    """Return why turns are not in the graph, the reason of most first; "" if all are."""
+    reasons = Counter({"noise": sum(sum(group.noise.values()) for group in groups)})
+    for group in groups:
+        reasons.update(status.in_words(group.uncommitted_reasons))
+    return tally((+reasons).most_common())
 
 
 def previews(requests: Sequence[RequestPreview] | None) -> View:
@@ -75,9 +91,9 @@ def previews(requests: Sequence[RequestPreview] | None) -> View:
 
 
 def messages(report: IngestReport) -> list[str]:
-    sentences: list[str] = []
+    sentences = status.messages_of_all(report.groups)
     for group in report.groups:
-        sentences += status.group_messages(group) + _invalidation_messages(group)
+        sentences += _invalidation_messages(group)
     sentences += [error for error in errors(report) if error not in sentences]
     if costs.total(report.usage_by_prompt).cost is None:
         sentences.append(costs.UNKNOWN)
@@ -166,11 +182,12 @@ def _outcome(report: IngestReport) -> str:
         return f"{plural(report.committed, 'turn')} committed"
     if report.ready:
         return f"{plural(report.ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
-    if without_time := turns_without_time(report):
-        return f"{plural(without_time, 'turn has', 'turns have')} no time"
     if report.error:
         return "nothing was ingested"
-    return "nothing new" if report.groups else _without_groups(report)
+    if report.groups:
+        in_graph, rest = plural(report.already_committed, "turn"), _uncommitted(report.groups)
+        return f"nothing new: {in_graph} in the graph{f'; not in it: {rest}' if rest else ''}"
+    return _without_groups(report)
 
 
 def _without_groups(report: IngestReport) -> str:

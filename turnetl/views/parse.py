@@ -28,6 +28,26 @@ _UNKNOWN_FORMAT = (
     "pass only archives of coding agents to avoid this message, --json lists all files:"
 )
 
+_WORDS = {
+    "of the agent's own records": "attachment compaction envelope error event goal history info "
+    "progress queue retry rewind run_start session_metadata snapshot state step subtask summary "
+    "task token_usage warning",
+    "written by the agent's program": "auto_prompt context environment extension external hook "
+    "hook_feedback injected instructions interrupt meta notification preamble rejection review "
+    "skill skill_call synthetic system unconfirmed",
+    "commands run without the model": "local_command shell_command",
+    "of the model's reasoning": "reasoning",
+    "never sent": "undelivered withdrawn",
+    "copies": "copy duplicate superseded tool_result variant",
+    "empty": "blank empty_message no_messages no_text",
+    "damaged": "invalid_json not_an_object too_many_values",
+    "of a type that is not read": "other",
+    "beside sessions": "beside_session",
+    "that are no archives": "other_file",
+    "databases": "database",
+}
+"""What people call the reasons, most of which are the names of rows in a format."""
+
 _COLUMNS = (
     Column("group"),
     *numbers("archives", "turns"),
@@ -49,7 +69,7 @@ def lines(report: ParseReport) -> list[str]:
     if subagents := skipped.pop(SkipReason.SIDECHAIN, 0):
         text += f", {subagents:,} of subagents"
     if skipped:
-        text += f"; {skipped.total():,} skipped: {tally(skipped.most_common())}"
+        text += f"; {skipped.total():,} skipped: {tally(_in_words(skipped).most_common())}"
     if report.retained_turns:
         text += f"\n{plural(report.retained_turns, 'turn')} no longer in these archives: retained"
     if report.removed_temporary_files:
@@ -141,8 +161,17 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def other_files(counts: Mapping[SkipReason, int]) -> str:
-    kinds = tally(sorted(counts.items()))
+    kinds = tally(sorted(_in_words(counts).items()))
     return f"{plural(sum(counts.values()), 'other file')} not read: {kinds}"
+
+
+def _in_words(counts: Mapping[SkipReason, int]) -> Counter[str]:
+    """Return the counts by what people call the reasons; --json has their names."""
+    found: Counter[str] = Counter()
+    for reason, count in counts.items():
+        words = (words for words, names in _WORDS.items() if reason in names.split())
+        found[next(words, reason.replace("_", " "))] += count
+    return found
 
 
 def _archives(report: ParseReport) -> str:

@@ -3,28 +3,36 @@
 from collections.abc import Iterator, Sequence
 
 from turnetl.base.text import format_cost, plural
-from turnetl.estimation.plan_report import Estimate, PilotSummary, PlanReport
+from turnetl.estimation.plan_report import Estimate, GroupEstimate, PilotSummary, PlanReport
 from turnetl.estimation.sample import CONFIDENCE
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.views import costs
 from turnetl.views import parse as parse_view
 from turnetl.views.nodes import Caption, Column, Frame, Table, View, counted, numbers, tally
 
+_SHOWN = 8
+"""Groups that have a row, of many, or groups and prompts."""
 _SENT = (EstimateMethod.PILOT, EstimateMethod.HISTORY, EstimateMethod.BOUNDS)
 """Methods of runs that send requests."""
 
 
-def view(report: PlanReport) -> View:
+def view(report: PlanReport, *, is_verbose: bool = True) -> View:
     if not report.estimate.groups:
         return [Caption(_nothing(report))]
-    return estimate_view(report.estimate, f"turnetl {report.work}")
+    return estimate_view(report.estimate, f"turnetl {report.work}", is_verbose=is_verbose)
 
 
-def estimate_view(estimate: Estimate, command: str) -> View:
-    """Return an estimate of at least one group for the command that would ingest the turns."""
-    prompts: View = ["", _prompts(estimate)] if estimate.by_prompt else []
+def estimate_view(estimate: Estimate, command: str, *, is_verbose: bool = True) -> View:
+    """Return an estimate of at least one group for the command that would ingest the turns.
+
+    Unless it is verbose, of many groups only the largest have a row, and prompts if all fit.
+    """
+    rows = len(estimate.groups) + len(estimate.by_prompt)
+    has_prompts = estimate.by_prompt and (is_verbose or rows <= _SHOWN)
+    prompts: View = ["", _prompts(estimate)] if has_prompts else []
     totals = costs.amounts("all groups", [*_total_rows(estimate)])
-    return [_groups(estimate), *prompts, "", totals, Caption(_origin(estimate, command))]
+    groups = _groups(estimate, len(estimate.groups) if is_verbose else _SHOWN)
+    return [groups, *prompts, "", totals, Caption(_origin(estimate, command))]
 
 
 def messages(report: PlanReport) -> list[str]:
@@ -57,18 +65,29 @@ def estimate_messages(estimate: Estimate) -> list[str]:
     return sentences
 
 
-def _groups(estimate: Estimate) -> Table:
-    rows = [
-        (
-            group.group,
-            *counted((group.turns, group.chunks, group.chars)),
-            *(f"{amount:,.0f}" for amount in (group.requests, group.tokens)),
-            format_cost(group.cost),
-        )
-        for group in estimate.groups
-    ]
+def _groups(estimate: Estimate, most: int) -> Table:
+    """Return a row per group; of more than `most` the largest, and a row for the others."""
+    groups = estimate.groups
+    if len(groups) > most:
+        groups = tuple(sorted(groups, key=lambda one: (-one.turns, one.group)))
+    rows = [_row(group.group, [group]) for group in groups[:most]]
+    if rest := groups[most:]:
+        rows.append(_row(f"{len(rest):,} more (--verbose)", rest))
     amounts = numbers("turns", "chunks", "characters", "requests", "tokens", "cost")
     return Table((Column("group"), *amounts), rows, Frame.NONE)
+
+
+def _row(name: str, groups: Sequence[GroupEstimate]) -> Sequence[str]:
+    known = [group.cost for group in groups if group.cost is not None]
+    amounts = [
+        sum(amounts)
+        for amounts in zip(
+            *((one.turns, one.chunks, one.chars, one.requests, one.tokens) for one in groups),
+            strict=True,
+        )
+    ]
+    cost = sum(known) if len(known) == len(groups) else None
+    return [name, *counted(amounts), format_cost(cost)]
 
 
 def _prompts(estimate: Estimate) -> Table:

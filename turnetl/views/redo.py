@@ -50,7 +50,9 @@ def result(report: RedoReport) -> View:
 
 def question(report: RedoReport) -> str:
     groups = [group for group in report.groups if group.error is None]
-    return f"Redo {plural(sum(group.turns for group in groups), 'turn')}?"
+    turns, used = plural(sum(group.turns for group in groups), "turn"), report.used
+    cost = f", which cost {format_cost(used.cost)} when they were ingested" if used.cost else ""
+    return f"Redo {turns}{cost}?"
 
 
 def messages(report: RedoReport) -> list[str]:

@@ -41,7 +41,21 @@ _COLUMNS = (
 )
 
 
-def next_step(read: IndexStatus | None, command: Callable[..., str], *, has_install: bool) -> View:
+def after_search(command: Callable[..., str]) -> list[tuple[str, str]]:
+    """Return the commands for all that was read, each with what it is for."""
+    return [
+        (command("serve"), "browse all of it in a browser"),
+        (command("install"), "let your agents search it"),
+    ]
+
+
+def commands(steps: Sequence[tuple[str, str]]) -> View:
+    """Return a line per command, with what it is for."""
+    width = max(len(text) for text, _ in steps)
+    return [unwrapped((f"  {text:<{width}}", "bold"), f"  {what}") for text, what in steps]
+
+
+def next_step(read: IndexStatus | None, command: Callable[..., str]) -> View:
     """Return what was read so far, and the commands for what comes next."""
     if read is None or not read.turns:
         steps = [(command("backfill"), "find what your agents archived here, and read it")]
@@ -50,16 +64,20 @@ def next_step(read: IndexStatus | None, command: Callable[..., str], *, has_inst
     else:
         steps = [
             (f'{command("search")} "why did we …"', "find what was decided, built, fixed"),
-            (command("serve"), "browse all of it in a browser"),
-            *([(command("install"), "let your agents search it")] if has_install else []),
+            *after_search(command),
         ]
         projects = sum(group.turns > 0 for group in read.groups)
         summary = f"{plural(read.turns, 'turn')} of {plural(projects, 'project')}"
         summary += f", last read {format_minute(read.caught_up_at)}."
         rest = f"{command('backfill')} reads what is new. All commands: {command('--help')}"
-    width = max(len(text) for text, _ in steps)
-    lines = [unwrapped((f"  {text:<{width}}", "bold"), f"  {what}") for text, what in steps]
-    return [summary, "", *lines, "", rest]
+    return [summary, "", *commands(steps), "", rest]
+
+
+def rebuild_step(command: Callable[..., str]) -> View:
+    """Return how the search index is made that cannot be read."""
+    summary = "Turns have been read, but their search index is missing, damaged or in use."
+    rest = f"{command('index --rebuild')} makes it again. All commands: {command('--help')}"
+    return [summary, "", rest]
 
 
 def view(report: StatusReport, *, is_verbose: bool = False) -> View:
@@ -133,7 +151,7 @@ def _reasons(groups: Sequence[GroupStatus]) -> View:
     """Return why turns are pending, over all groups."""
     reasons: Counter[str] = Counter()
     for group in groups:
-        reasons.update({reason.value: n for reason, n in group.uncommitted_reasons.items()})
+        reasons.update(in_words(group.uncommitted_reasons))
     return [f"pending: {tally((n, c) for n, c in reasons.most_common())}"] if reasons else []
 
 
@@ -204,7 +222,7 @@ def messages(report: StatusReport, *, is_verbose: bool = True) -> list[str]:
     groups = (
         [message for group in report.groups for message in group_messages(group)]
         if is_verbose
-        else _messages_of_all(report.groups)
+        else messages_of_all(report.groups)
     )
     caught_up_at = report.index.caught_up_at if report.index else None
     unread = index.unread_messages(report.unread, caught_up_at)
@@ -213,7 +231,7 @@ def messages(report: StatusReport, *, is_verbose: bool = True) -> list[str]:
     return unread + damaged + groups + migrations + error_messages(report.groups)
 
 
-def _messages_of_all(groups: Sequence[GroupStatus]) -> list[str]:
+def messages_of_all(groups: Sequence[TurnsOfGroup]) -> list[str]:
     """Return the sentences about one group as they are, else one about each kind of problem."""
     affected = [group for group in groups if group_messages(group)]
     if len(affected) <= 1:
@@ -238,7 +256,9 @@ def _messages_of_all(groups: Sequence[GroupStatus]) -> list[str]:
         ),
     ):
         if count:
-            sentences.append(f"{plural(count, 'turn')} {what}: {remedy}; --verbose names them")
+            sentences.append(
+                f"{plural(count, 'turn')} {what}: {remedy}; `turnetl status --verbose` names them"
+            )
     return sentences
 
 
@@ -258,7 +278,7 @@ def graph_counts(group: TurnsOfGroup) -> list[str]:
 def uncommitted_lines(group: TurnsOfGroup, archives: Sequence[str] = ()) -> list[str]:
     """Return a line per reason for which turns are not in the graph, and lines about the others."""
     noise = {f"noise: {rule}": count for rule, count in group.noise.items()}
-    pending = {reason.value: count for reason, count in group.uncommitted_reasons.items()}
+    pending = in_words(group.uncommitted_reasons)
     lines = [f"{count:,} {name}" for name, count in (noise | pending).items()]
     if group.stale:
         lines.append(f"({group.stale:,} stale, not ingested again: {_stale_reasons(group)})")
@@ -276,6 +296,10 @@ def uncommitted_lines(group: TurnsOfGroup, archives: Sequence[str] = ()) -> list
     if group.error:
         lines.append(_STOPPED)
     return lines
+
+
+def in_words(reasons: Mapping[PendingReason, int]) -> dict[str, int]:
+    return {reason.replace("_", " "): count for reason, count in reasons.items()}
 
 
 def reasons_cell(lines: Sequence[str]) -> Node:

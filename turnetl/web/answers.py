@@ -1,6 +1,7 @@
 """What each page shows, read from the index that stays open."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,10 +18,10 @@ from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
 from turnetl.base.relations import (
     COMMITTED,
-    DECIDED,
     DECISIONS,
     EDITS,
     FAILED_WITH,
+    FAILURES,
     FIXED_BY,
     SUPERSEDES,
 )
@@ -45,7 +46,7 @@ from turnetl.pipeline.opened_items import (
 from turnetl.pipeline.search import find_turns
 from turnetl.report_pages.activity_page import activity_chart
 from turnetl.retrieval.details import Details, TurnDetails, entity_details
-from turnetl.retrieval.items import FILE_LABEL, find_entity
+from turnetl.retrieval.items import FILE_LABEL, Namesake, find_entity
 from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import summarize, timeline
 from turnetl.web import forms
@@ -180,13 +181,12 @@ class PageAnswers:
         skip = (form.page - 1) * ENTITY_TURNS
         page = forms.FILE if form.value("path") else forms.ENTITY
 
-        return await self._read(
-            lambda index: entity_page(
-                page,
-                form,
-                entity_details(index, _entity(index, form), limit=ENTITY_TURNS, skip=skip),
-            )
-        )
+        def read(index: PersistentIndex) -> EntityPage:
+            entity, others = _entity(index, form, self._directory)
+            found = entity_details(index, entity, limit=ENTITY_TURNS, skip=skip)
+            return entity_page(page, form, replace(found, others=others))
+
+        return await self._read(read)
 
     async def fixes(self, form: PageForm) -> IndexAnswer[FixPage]:
         """Return the errors that match the form's query, else those of most turns."""
@@ -220,15 +220,17 @@ class PageAnswers:
         return await self._reader.read(work)
 
 
-def _entity(index: PersistentIndex, form: PageForm) -> Entity:
+def _entity(
+    index: PersistentIndex, form: PageForm, directory: Path
+) -> tuple[Entity, tuple[Namesake, ...]]:
     groups = group_ids(index, form.groups)
     if path := form.value("path"):
-        return find_entity(index.lookup(), path, FILE_LABEL, groups)
+        return find_entity(index.lookup(), path, FILE_LABEL, groups, directory)
     # A link has the complete id: no entity that is named so takes its place.
     if exact := index.lookup().entity(form.value("id")):
-        return exact
+        return exact, ()
     name = form.value("id") or form.value("name")
-    return find_entity(index.lookup(), name, form.values.get("label"), groups)
+    return find_entity(index.lookup(), name, form.values.get("label"), groups, directory)
 
 
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
@@ -282,7 +284,7 @@ def index_overview(index: PersistentIndex, now: datetime) -> OverviewPage:
 
 def _last_result(overview: Overview, now: datetime) -> datetime:
     """Return now, or the time of the newest result if the last month has none."""
-    newest = overview.newest(_STATED | _BUILT | {FAILED_WITH}, 1).facts
+    newest = overview.newest(_STATED | _BUILT | FAILURES, 1).facts
     last = newest[0].valid_at if newest else None
     return now if last is None or last > now - _MONTH else last
 
@@ -312,23 +314,22 @@ def _period(index: PersistentIndex, title: str, selection: Selection, limit: int
 
 def _told_lists(overview: Overview, selection: Selection, limit: int) -> tuple[ToldList, ...]:
     kinds = (
-        ("Decisions", _STATED, DECIDED, "No decision that holds."),
-        ("Built and fixed", _BUILT, COMMITTED, "No commit, and no failure that was fixed."),
-        ("Open problems", {FAILED_WITH}, FAILED_WITH, "Every known failure passed later."),
+        ("Decisions", _STATED, "No decision that holds."),
+        ("Built and fixed", _BUILT, "No commit, and no failure that was fixed."),
+        ("Open problems", FAILURES, "Every known failure passed later."),
     )
     times = {"since": selection.since, "until": selection.until}
     shared = [(name, time.isoformat()) for name, time in times.items() if time]
     if len(selection.groups) == 1:
         shared.append(("group", selection.groups[0]))
-    return tuple(
-        ToldList(
-            title,
-            told_facts(overview.newest(kind, limit * _READ, valid_only=True).facts, limit),
-            forms.link(forms.TIMELINE, [*shared, ("relation", relation)]),
-            empty,
-        )
-        for title, kind, relation, empty in kinds
-    )
+    lists = []
+    for title, kind, empty in kinds:
+        facts = overview.newest(kind, limit * _READ, valid_only=True).facts
+        # A timeline takes one relation: the most frequent of these, which a turn surely has.
+        frequent = Counter(fact.relation for fact in facts).most_common(1)
+        more = forms.link(forms.TIMELINE, [*shared, *(("relation", one) for one, _ in frequent)])
+        lists.append(ToldList(title, told_facts(facts, limit), more, empty))
+    return tuple(lists)
 
 
 def project_page(index: PersistentIndex, group: GroupId) -> ProjectPage:

@@ -55,6 +55,8 @@ class EntityPage:
     """Newest first, each with what it states about the entity, which it at least names."""
     counts: str
     """How many facts are about it, and how many turns name it."""
+    others: tuple[NamedLink, ...]
+    """To what else in other groups its name leads."""
     paging: Paging
 
 
@@ -90,6 +92,10 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
         holds=tuple(linked_fact(fact) for fact in stated.values() if _holds(fact)),
         turns=tuple(listed_turn(one.turn, one.facts) for one in newest),
         counts=f"{plural(found.fact_count, 'fact')}, named in {plural(found.turn_count, 'turn')}",
+        others=tuple(
+            NamedLink(one.description, forms.item_link(one.item.kind, one.id))
+            for one in found.others
+        ),
         paging=paging(page, form, size=PAGE_SIZE, shown=len(newest), total=found.turn_count),
     )
 
