@@ -143,4 +143,4 @@ def test_the_beginning_of_several_ids_lists_them(home: Path) -> None:
     result = resumed(home, _UUID.format(0)[:8])
     assert result.exit_code == 2
     assert "is several" in result.messages[0]
-    assert all(_UUID.format(number) in result.messages[0] for number in (0, 1))
+    assert all(_UUID.format(number) in result.stderr for number in (0, 1))
