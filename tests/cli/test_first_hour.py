@@ -26,6 +26,23 @@ def test_without_anything_read_the_next_step_is_a_backfill(tmp_path: Path) -> No
     assert not (tmp_path / ".turnetl").exists()
 
 
+def test_without_an_index_the_next_step_is_to_make_it_again(
+    filled_samples: Path, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
+    index = tmp_path / ".turnetl" / "lake" / "index"
+    for state in ("damaged", "missing"):
+        with subtests.test(state=state):
+            for path in filter(Path.is_file, index.rglob("*")):
+                path.write_bytes(b"damaged")
+            if state == "missing":
+                shutil.rmtree(index)
+            result = run_in_process(folder=tmp_path)
+            assert result.exit_code == 0
+            assert "Nothing has been read" not in result.stdout
+            assert "index --rebuild" in result.stdout
+
+
 @pytest.mark.full
 @pytest.mark.journey
 def test_from_an_empty_home_what_is_proposed_leads_to_an_answer(tmp_path: Path) -> None:

@@ -133,6 +133,12 @@ def test_why_a_session_cannot_be_continued_is_said(home: Path) -> None:
     assert "its folder is gone" in printed.messages[0]
 
 
+def test_a_session_is_found_as_a_search_finds_it(home: Path) -> None:
+    words = ("invoices", "on", "1", "march", "2026")
+    assert run_in_process("search", *words, "--json", folder=home).json["hits"]
+    assert f"--resume {_UUID.format(1)}" in resumed(home, *words, "--print").stdout
+
+
 def test_words_that_no_turn_has_lead_to_no_session(home: Path) -> None:
     result = resumed(home, "kubernetes", "ingress", "controller")
     assert result.exit_code == 2
@@ -143,4 +149,5 @@ def test_the_beginning_of_several_ids_lists_them(home: Path) -> None:
     result = resumed(home, _UUID.format(0)[:8])
     assert result.exit_code == 2
     assert "is several" in result.messages[0]
-    assert all(_UUID.format(number) in result.stderr for number in (0, 1))
+    listed = result.messages[1:3]
+    assert all(_UUID.format(number) in listed[number] for number in (0, 1))

@@ -133,9 +133,7 @@ def test_a_file_that_is_not_valid_is_named_and_nothing_is_written(
     file.write_bytes(text)
     result = _install(tmp_path, "claude-code", "--hooks")
     assert result.exit_code == 1
-    assert result.messages == [f"turnetl: `{file}` {problem}: correct it first"] or (
-        problem in result.messages[0]
-    )
+    assert result.messages == [f"turnetl: `{file}` {problem}: correct it first"]
     assert _files(tmp_path) == {".claude.json": text}
 
 
@@ -238,6 +236,7 @@ def test_two_installations_lose_nothing_of_each_other(tmp_path: Path) -> None:
     hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
     refused = [error for error, code in ended if code]
     assert all("was changed since its difference was shown" in error for error in refused)
+    assert len(refused) <= 1
     assert len(hooks) == 2 - len(refused)
     assert "turnetl" in json.loads(file.read_text())["mcpServers"]
 

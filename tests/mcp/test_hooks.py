@@ -154,7 +154,7 @@ def test_input_that_is_not_valid_is_no_error_of_the_agent(content: bytes, home: 
 def test_a_prompt_of_a_megabyte_is_answered(home: Path) -> None:
     prompt = "round every price of the checkout to whole cents. " + "lorem " * 180_000
     output = _call(home, CLAUDE, HookMoment.PROMPT, prompt=prompt)
-    assert output == "" or "bankers" in output
+    assert "bankers" in output
     log = home / ".local" / "state" / "turnetl" / "hooks.log"
     assert not log.exists() or "MemoryError" not in log.read_text()
 

@@ -179,6 +179,23 @@ async def test_a_time_in_a_query_is_a_weight_and_not_a_filter(index: PersistentI
     assert {"docs", "move"} <= set(weighed)
 
 
+async def test_a_time_that_a_query_names_is_no_word_that_a_turn_lacks(
+    index: PersistentIndex, subtests: pytest.Subtests
+) -> None:
+    for time_words in (
+        "on monday",
+        "since Friday",
+        "in february",
+        "on 7 March",
+        "since 2026-01-02",
+    ):
+        with subtests.test(time=time_words):
+            first, *_ = await hits(index, f"describe the walrus server {time_words}")
+            assert (names([first]), first.missing_words) == (["docs"], ())
+            (first, *_) = await hits(index, f"describe the zeppelin {time_words}")
+            assert first.missing_words == ("zeppelin",)
+
+
 async def test_a_time_is_also_named_by_what_happened(index: PersistentIndex) -> None:
     weighed = await hits(index, "walrus server the week before the cart test failed")
     assert names(weighed)[0] == "docs"
@@ -216,13 +233,13 @@ async def test_without_a_clock_a_time_in_a_query_is_words_like_others(
         ("tax before february 2026", "0001-01-01", "2026-02-01", "tax"),
         ("tax after 2026-03-01", "2026-03-02", "2026-03-18T14:30", "tax after 2026-03-01"),
         ("tax since last month", "2026-02-01", "2026-03-18T14:30", "tax"),
-        ("tax in january", "2026-01-01", "2026-02-01", "tax in january"),
-        ("tax since February", "2026-02-01", "2026-03-18T14:30", "tax since February"),
-        ("tax before May", "0001-01-01", "2025-05-01", "tax before May"),
+        ("tax in january", "2026-01-01", "2026-02-01", "tax in"),
+        ("tax since February", "2026-02-01", "2026-03-18T14:30", "tax"),
+        ("tax before May", "0001-01-01", "2025-05-01", "tax"),
         ("tax on 7 May", "2025-05-07", "2025-05-08", "tax on"),
         ("tax on March 2nd", "2026-03-02", "2026-03-03", "tax on"),
         ("tax since last Friday", "2026-03-13", "2026-03-18T14:30", "tax"),
-        ("tax since Friday", "2026-03-13", "2026-03-18T14:30", "tax since Friday"),
+        ("tax since Friday", "2026-03-13", "2026-03-18T14:30", "tax"),
         ("tax in the week before 3 march", "2026-02-24", "2026-03-03", "tax in"),
         ("tax in the morning of 7 march", "2026-03-07T05:00", "2026-03-07T12:00", "tax in"),
         ("tax between 2026-03-01 and 2026-03-03", "2026-03-01", "2026-03-04", None),

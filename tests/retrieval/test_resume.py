@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import builders
-from turnetl.retrieval.sessions import resume_command
+from turnetl.retrieval.sessions import SessionSummary, resume_command, resumption
 
 UUID = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 
@@ -49,6 +49,32 @@ def test_a_session_is_continued_in_its_directory(
 def test_a_session_that_its_agent_does_not_know_has_no_command(fields: dict[str, str]) -> None:
     known = {"format": "claude_code", "session_id": UUID} | fields
     assert resume_command(builders.receipt(builders.episode(**known))) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"format": "claude_web"}, "it is of `claude_web`"),
+        ({"agent_id": "a1"}, "it is of a subagent"),
+        ({"session_id": "derived-0123"}, "`claude` gives no session an id like `derived-0123`"),
+    ],
+)
+def test_why_no_program_continues_a_session_is_said(fields: dict[str, str], reason: str) -> None:
+    known = {"format": "claude_code", "session_id": UUID} | fields
+    first = builders.receipt(builders.episode(**known))
+    session = SessionSummary(
+        session_id=first.session_id,
+        group_id=first.group_id,
+        format=first.format,
+        title="",
+        started_at=first.started_at,
+        ended_at=first.started_at,
+        turns=1,
+        resume=None,
+        first=first,
+    )
+    found = resumption(session, program=lambda name: name, exists=lambda _: True)
+    assert found.problem == f"no program continues this session: {reason}"
 
 
 @pytest.mark.parametrize("directory", [None, "", "/home/[REDACTED:home_folder:ab]/shop", "/a\x1bb"])

@@ -50,6 +50,30 @@ async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines
     assert titles[-1].startswith("The accountant says refunds are missing")
 
 
+async def test_each_list_of_facts_leads_to_turns_with_more_of_them(tmp_path: Path) -> None:
+    rows = [
+        *conversation("I prefer tabs over spaces.", "The page is broken after login.", at=MARCH),
+        tool_call("c1", "Bash", MARCH, command="pytest -q"),
+        tool_result("r1", "c1", "E   KeyError: 'price'\n1 failed in 0.12s", MARCH),
+        tool_call("c2", "Edit", MARCH, file_path="/home/dev/shop/a.py", new_string="price = 1"),
+        tool_result("r2", "c2", "Updated", MARCH),
+        tool_call("c3", "Bash", MARCH, command="pytest -q"),
+        tool_result("r3", "c3", "1 passed in 0.12s", MARCH),
+    ]
+    write_archive(tmp_path / "archives" / "a.jsonl", rows)
+    settings = turnetl.Settings(lake=tmp_path / "lake")
+    await turnetl.backfill(tmp_path / "archives", settings)
+    async with visiting(settings) as visitor:
+        page = await visitor.page("project", group="shop")
+        assert "The page is broken after login." in page.text
+        more = [href for href, text in page.links if text == "Turns with more of them"]
+        relations = [re.findall("relation=([A-Z_]+)", href) for href in more]
+        assert relations == [["PREFERS"], ["FIXED_BY"], ["REPORTED"]]
+        for (relation,) in relations:
+            found = await visitor.page("timeline", group="shop", relation=relation)
+            assert any(href.startswith("turn?") for href, _ in found.links)
+
+
 async def test_the_first_page_shows_days_decisions_errors_and_entities(visitor: Visitor) -> None:
     page = await visitor.page("")
     assert "svg" in page.names()

@@ -13,7 +13,9 @@ FAILED_CALL = "call"
 EDITS = frozenset({CHANGED, ADDED, DELETED, RENAMED, "MODIFIED", "CREATED"})
 """The last two are of graphs of earlier versions, until `redo`."""
 CHANGES = EDITS | {COMMITTED}
-PROBLEMS = frozenset({FAILED_WITH, REPORTED, CAUSED_BY})
+FAILURES = frozenset({FAILED_WITH, REPORTED})
+"""They hold until something resolves them."""
+PROBLEMS = FAILURES | {CAUSED_BY}
 DECIDING = frozenset({DECIDED, REJECTED})
 """Their source is a decision."""
 DECISIONS = DECIDING | {PREFERS, SUPERSEDES}

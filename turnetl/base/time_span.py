@@ -35,9 +35,10 @@ _DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"[0-9]{4}"
 DAY_OF_MONTH = rf"(?:{MONTH} {_DAY}|{_DAY} (?:of )?{MONTH})"
 _CLOCK = r"(?:(?: at)? (?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]m)?|[0-9]{1,2} ?[ap]m))"
+ISO_DATE = r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?"
 DATED = (
     rf"(?:{MONTH} {_YEAR}|{MONTH} {_DAY},? {_YEAR}|{_DAY} (?:of )?{MONTH},? {_YEAR})"
-    r"|[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?"
+    rf"|{ISO_DATE}"
 )
 """Pattern of the expressions that name a month or a day of a year."""
 RELATIVE = (

@@ -31,7 +31,11 @@ def next_step() -> int:
     from turnetl import pipeline
     from turnetl.views import status as view
 
-    read = pipeline.index_status(NO_COMMON.settings())
+    settings = NO_COMMON.settings()
+    read = pipeline.index_status(settings)
+    if read is None and pipeline.lacks_index(settings):
+        console.print_result(view.rebuild_step(NO_COMMON.next_command), read, as_json=False)
+        return ExitCode.DONE
     shown = view.next_step(read, NO_COMMON.next_command)
     console.print_result(shown, read, as_json=False)
     return ExitCode.DONE

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from turnetl.pipeline.index import (
         index_status,
+        lacks_index,
         name_better_embedder,
         update_and_embed,
         update_index,

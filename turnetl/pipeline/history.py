@@ -18,7 +18,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import IndexAnswer, open_index, read_index
-from turnetl.pipeline.search import check_conditions, warn_if_cut
+from turnetl.pipeline.search import check_conditions, find_turns, warn_if_cut
 from turnetl.retrieval.details import EntityDetails, entity_details
 from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.digest import digest as digest_of
@@ -107,9 +107,7 @@ async def resume(
         session = find_session(opened.index, text, directory)
         if session is None:
             chosen = Selection(groups=group_ids(opened.index, groups))
-            hits = (
-                await search(opened.index, text, opened.embedder, selection=chosen, limit=1)
-            ).hits
+            hits = (await find_turns(opened, text, clock, selection=chosen, limit=1)).hits
             if not hits or hits[0].match is not Match.STRONG:
                 raise BadUsage(
                     f"no session has the id `{one_line(text, 60)}`, and no turn matches these "

@@ -134,6 +134,11 @@ def index_status(settings: Settings) -> IndexStatus | None:
     return None
 
 
+def lacks_index(settings: Settings) -> bool:
+    """Return whether there are turns and a graph to make an index of, if there is none to read."""
+    return wiring.missing_graph(settings) is None and bool(wiring.lake(settings).groups())
+
+
 async def name_better_embedder(settings: Settings) -> None:
     """Name the better embedder after the first backfill that makes it worthwhile."""
     if not wiring.is_built_in(settings) or not wiring.has_index(settings):

@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from turnetl.base.terms import Tokenizer, content_words, fold
+from turnetl.base.time_span import ISO_DATE
 from turnetl.index.documents import fact_text
 from turnetl.index.lexical import idf
 from turnetl.index.persistent import PersistentIndex
@@ -209,7 +210,7 @@ def query_words(
     tokenizer: Tokenizer,
     alternatives: Alternatives = NO_ALTERNATIVES,
 ) -> tuple[QueryWord, ...]:
-    """Return the words of a query that name a subject, each once."""
+    """Return the words of a query that name a subject, each once; an ISO date if there is none."""
     found: dict[str, QueryWord] = {}
     for word in content_words(_CONTRACTION.sub("", used_part(text))).split():
         is_unspaced = _UNSPACED.search(word) is not None
@@ -221,7 +222,8 @@ def query_words(
                 )
                 found.setdefault(fold(piece), one)
     words = [one for one in found.values() if one.text.casefold() not in _GENERAL_WORDS]
-    return tuple(words[:_MAX_WORDS])
+    undated = [one for one in words if not re.fullmatch(ISO_DATE, one.text)]
+    return tuple((undated or words)[:_MAX_WORDS])
 
 
 def _ways(

@@ -23,6 +23,7 @@ from turnetl.base.time_span import (
     COMPOUND,
     DATED,
     DAY_OF_MONTH,
+    ISO_DATE,
     MONTH,
     OFFSET,
     RELATIVE,
@@ -277,7 +278,7 @@ _BEFORE_MONTH = "|".join(rf"(?<=\b{word} )" for word in ("in", "during", *_PREPO
 _BEFORE_DAY = "|".join(rf"(?<=\b{word} )" for word in ("on", *_PREPOSITION.split("|")))
 _EXPRESSION = (
     rf"(?:\b(?P<preposition>{_PREPOSITION}) )?(?<![\w./:-])"
-    rf"(?P<time>(?P<relative>{COMPOUND}|(?!today)(?:{RELATIVE}))|{DATED}"
+    rf"(?P<time>{COMPOUND}|(?!today)(?:{RELATIVE})|{DATED}"
     # Without a year, the last one is meant. `may` and `march` are verbs but after a preposition,
     # and `may` in lower case is one there too.
     rf"|(?:{_BEFORE_MONTH})(?!(?-i:may)){MONTH}|(?<=\bon ){DAY_OF_MONTH}"
@@ -322,7 +323,7 @@ def find_time(text: str, now: datetime) -> tuple[TimeSpan | None, str]:
         if span is None:
             continue
         spans.append(span)
-        if match["relative"] or " " in match["time"]:
+        if not re.fullmatch(ISO_DATE, match["time"]):
             kept.append(text[end : match.start()])
             end = match.end()
     if not spans:

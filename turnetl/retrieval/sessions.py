@@ -12,6 +12,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, SessionId
 from turnetl.base.results import INLINED, described
+from turnetl.base.text import one_line
 from turnetl.index.conditions import Selection
 from turnetl.index.lookup import IndexedItem, ItemKind
 from turnetl.retrieval.items import find_item
@@ -138,7 +139,7 @@ def _problem(
 ) -> str | None:
     archive = session.first.archive
     if not command:
-        return f"no program continues this session: it is of `{session.format}`"
+        return f"no program continues this session: {_without_command(session.first)}"
     if program(command[0]) is None:
         return f"`{command[0]}` is not installed, or not in PATH"
     if folder is not None and not exists(folder):
@@ -179,6 +180,16 @@ def _command(receipt: Receipt) -> tuple[str, ...]:
         return ()
     # Anchored, because the id comes from an archive and becomes part of a command.
     return (*words, receipt.session_id) if pattern.fullmatch(receipt.session_id) else ()
+
+
+def _without_command(receipt: Receipt) -> str:
+    """Return why no command continues a session."""
+    if receipt.agent_id is not None:
+        return "it is of a subagent"
+    if receipt.format not in _COMMANDS or _OF_EDITOR in receipt.archive:
+        return f"it is of `{receipt.format}`"
+    _, (program, *_) = _COMMANDS[receipt.format]
+    return f"`{program}` gives no session an id like `{one_line(receipt.session_id, 60)}`"
 
 
 def _folder(receipt: Receipt) -> str | None:

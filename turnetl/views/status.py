@@ -73,6 +73,13 @@ def next_step(read: IndexStatus | None, command: Callable[..., str]) -> View:
     return [summary, "", *commands(steps), "", rest]
 
 
+def rebuild_step(command: Callable[..., str]) -> View:
+    """Return how the search index is made that cannot be read."""
+    summary = "Turns have been read, but their search index is missing, damaged or in use."
+    rest = f"{command('index --rebuild')} makes it again. All commands: {command('--help')}"
+    return [summary, "", rest]
+
+
 def view(report: StatusReport, *, is_verbose: bool = False) -> View:
     """Return a line per group, the totals, what was spent and what to do next.
 

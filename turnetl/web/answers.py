@@ -1,6 +1,7 @@
 """What each page shows, read from the index that stays open."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,10 +18,10 @@ from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
 from turnetl.base.relations import (
     COMMITTED,
-    DECIDED,
     DECISIONS,
     EDITS,
     FAILED_WITH,
+    FAILURES,
     FIXED_BY,
     SUPERSEDES,
 )
@@ -283,7 +284,7 @@ def index_overview(index: PersistentIndex, now: datetime) -> OverviewPage:
 
 def _last_result(overview: Overview, now: datetime) -> datetime:
     """Return now, or the time of the newest result if the last month has none."""
-    newest = overview.newest(_STATED | _BUILT | {FAILED_WITH}, 1).facts
+    newest = overview.newest(_STATED | _BUILT | FAILURES, 1).facts
     last = newest[0].valid_at if newest else None
     return now if last is None or last > now - _MONTH else last
 
@@ -313,23 +314,22 @@ def _period(index: PersistentIndex, title: str, selection: Selection, limit: int
 
 def _told_lists(overview: Overview, selection: Selection, limit: int) -> tuple[ToldList, ...]:
     kinds = (
-        ("Decisions", _STATED, DECIDED, "No decision that holds."),
-        ("Built and fixed", _BUILT, COMMITTED, "No commit, and no failure that was fixed."),
-        ("Open problems", {FAILED_WITH}, FAILED_WITH, "Every known failure passed later."),
+        ("Decisions", _STATED, "No decision that holds."),
+        ("Built and fixed", _BUILT, "No commit, and no failure that was fixed."),
+        ("Open problems", FAILURES, "Every known failure passed later."),
     )
     times = {"since": selection.since, "until": selection.until}
     shared = [(name, time.isoformat()) for name, time in times.items() if time]
     if len(selection.groups) == 1:
         shared.append(("group", selection.groups[0]))
-    return tuple(
-        ToldList(
-            title,
-            told_facts(overview.newest(kind, limit * _READ, valid_only=True).facts, limit),
-            forms.link(forms.TIMELINE, [*shared, ("relation", relation)]),
-            empty,
-        )
-        for title, kind, relation, empty in kinds
-    )
+    lists = []
+    for title, kind, empty in kinds:
+        facts = overview.newest(kind, limit * _READ, valid_only=True).facts
+        # A timeline takes one relation: the most frequent of these, which a turn surely has.
+        frequent = Counter(fact.relation for fact in facts).most_common(1)
+        more = forms.link(forms.TIMELINE, [*shared, *(("relation", one) for one, _ in frequent)])
+        lists.append(ToldList(title, told_facts(facts, limit), more, empty))
+    return tuple(lists)
 
 
 def project_page(index: PersistentIndex, group: GroupId) -> ProjectPage:
