@@ -87,6 +87,7 @@ PROJECTS = {
         tool_result("r1", "c1", "E   KeyError: 'price'\n1 failed in 0.12s", AT),
         row("assistant", "I looked.\n\nThey fail with KeyError.", "a1", AT),
     ],
+    "report": conversation("The page is broken after login.", at=AT),
     "zebra": conversation("Explain zebra", at=AT),
     "decision": [
         row("user", "We decided to use pytest instead of unittest.", "u1", AT),
@@ -158,6 +159,8 @@ def test_a_failure_without_a_later_success_is_an_open_problem(projects: Path) ->
     assert "KeyError: 'price'" in session["open_problems"][0]["fact"]["text"]
     assert session["outcome"] == "They fail with KeyError. (tests fail)"
     assert "  Open\n    • `pytest -q` failed with `KeyError: 'price'`" in text
+    reported, _ = digest_of(projects, "report")
+    assert "The page is broken" in reported["open_problems"][0]["fact"]["text"]
     other, _ = digest_of(projects, "zebra")
     assert (other["open_problems"], other["solved_problems"]) == ([], [])
 

@@ -144,9 +144,7 @@ def test_files_that_are_no_archives_are_counted_once_and_do_not_fail(tmp_path: P
     assert (result.exit_code, result.messages) == (0, [])
     assert result.json["other_files"] == {"other_file": 1, "renamed": 1}
     [first, *_] = run_in_process("parse", *folders, folder=tmp_path).stdout.splitlines()
-    assert (
-        first == "1 archive: 1 unchanged; 2 other files not read: 1 renamed, 1 that are no archives"
-    )
+    assert first == "1 archive: 1 unchanged; 2 other files not read: 1 no archive, 1 renamed"
 
 
 def test_any_number_of_jobs_gives_the_same_tables(tmp_path: Path) -> None:

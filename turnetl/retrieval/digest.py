@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.batched import batched
 from turnetl.base.model import Fact, GroupId, SessionId, TurnId
-from turnetl.base.relations import COMMITTED, DECISIONS, FAILED_WITH, FIXED_BY, SUPERSEDES
+from turnetl.base.relations import COMMITTED, DECISIONS, FAILURES, FIXED_BY, SUPERSEDES
 from turnetl.base.result_fields import ChangedFilesField, TurnIdField
 from turnetl.base.results import described
 from turnetl.base.text import one_line
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
 _STATED = DECISIONS - {SUPERSEDES}
-_NOTED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
+_NOTED = DECISIONS | FAILURES | {FIXED_BY, COMMITTED}
 _BATCH = 200
 """Turns whose texts are in memory together."""
 _NOT_COMPARED = re.compile(r"[\W_]+")
@@ -70,11 +70,11 @@ class SessionDigest:
         described("What was decided, preferred or rejected and holds, as it was said."),
     ]
     open_problems: Annotated[
-        tuple[DigestFact, ...], described("Failed runs after which no success is known.")
+        tuple[DigestFact, ...], described("What failed or was reported, and nothing resolved.")
     ]
     """Oldest first."""
     solved_problems: Annotated[
-        tuple[DigestFact, ...], described("Failed runs with a later success.")
+        tuple[DigestFact, ...], described("What failed or was reported, and was resolved.")
     ]
     """Oldest first."""
     commits: Annotated[tuple[DigestFact, ...], described("Commits and pull requests, by title.")]
@@ -179,9 +179,7 @@ class _Collected:
     def digest(self) -> SessionDigest:
         receipt = self.turns[0].receipt
         stated = [one.fact for one in self.facts.values()]
-        failures = self._told(
-            [fact for fact in stated if fact.relation == FAILED_WITH], fixes(stated)
-        )
+        failures = self._told([fact for fact in stated if fact.relation in FAILURES], fixes(stated))
         held = [fact for fact in stated if fact.relation in _STATED and not fact.invalid_at]
         return SessionDigest(
             receipt.session_id,

@@ -43,8 +43,7 @@ _WORDS = {
     "damaged": "invalid_json not_an_object too_many_values",
     "of a type that is not read": "other",
     "beside sessions": "beside_session",
-    "that are no archives": "other_file",
-    "databases": "database",
+    "no archive": "other_file",
 }
 """What people call the reasons, most of which are the names of rows in a format."""
 
