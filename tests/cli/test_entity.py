@@ -11,22 +11,22 @@ from tests.cli.command import CommandResult, run_in_process
 _GROUP = "shop"
 
 
-def _session(folder: Path, name: str, answers: list[str], *, day: int = 1) -> None:
-    """Write a session of Claude Code in the project `shop` with one turn for each answer."""
+def _session(folder: Path, name: str, prompts: list[str], *, day: int = 1) -> None:
+    """Write a session of Claude Code in the project `shop` with one turn for each prompt."""
     rows: list[dict[str, Any]] = []
-    for number, answer in enumerate(answers):
+    for number, prompt in enumerate(prompts):
         common = {
             "sessionId": name,
             "cwd": "/home/dev/shop",
             "version": "2.0.0",
             "isSidechain": False,
         }
-        asked = {"role": "user", "content": f"what holds for {answer.split()[0]}?"}
+        asked = {"role": "user", "content": prompt}
         said = {
             "role": "assistant",
             "id": f"{name}{number}",
             "model": "m",
-            "content": [{"type": "text", "text": answer}],
+            "content": [{"type": "text", "text": "It is noted."}],
         }
         for kind, message, second in (("user", asked, 0), ("assistant", said, 5)):
             uuid = f"{name}-{number}-{kind}"
@@ -48,9 +48,11 @@ def _session(folder: Path, name: str, answers: list[str], *, day: int = 1) -> No
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     """Return a folder whose graph knows `orderTotal` and `grandTotal`."""
-    _session(
-        tmp_path, "a", ["`orderTotal` rounds down every price.", "`grandTotal` has the tax in it."]
-    )
+    prompts = [
+        "We decided to use `orderTotal` for every price, because it rounds down.",
+        "We decided to show `grandTotal` instead of a sum, because it has the tax in it.",
+    ]
+    _session(tmp_path, "a", prompts)
     assert _run(tmp_path, "backfill", "a.jsonl", "--close-after", "0").exit_code == 0
     return tmp_path
 
@@ -65,7 +67,7 @@ def test_a_merge_holds_for_old_and_new_turns_until_it_is_split(shop: Path) -> No
         assert _run(shop, "entity", "merge", "orderTotal", "grandTotal", "--yes").exit_code == 0
         found = _run(shop, "entity", "grandTotal", "--json").json["entity"]
         assert (found["name"], found["aliases"]) == ("orderTotal", ["grandTotal"])
-    _session(shop, "b", ["`grandTotal` is shown below the cart."], day=5)
+    _session(shop, "b", ["What is `grandTotal` below the cart?"], day=5)
     assert _run(shop, "backfill", "b.jsonl", "--close-after", "0").exit_code == 0
     assert _run(shop, "redo", "--group", _GROUP, "--yes").exit_code == 0
     assert _run(shop, "entity", "grandTotal", "--json").json["entity"] == found

@@ -173,7 +173,7 @@ def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
     target.write_text("{}")
     file.symlink_to(target)
     result = _install(tmp_path, "claude-code")
-    assert f"a link to {target}, which is written" in result.stdout.replace("\n", " ")
+    assert f"{file}, which leads to {target}" in " ".join(result.stdout.split())
     assert file.is_symlink()
     assert "turnetl" in target.read_text()
     _install(tmp_path, "claude-code", verb="uninstall")

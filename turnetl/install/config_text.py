@@ -163,7 +163,7 @@ def _own_parts(entry: ConfigEntry, element: Any) -> list[Any]:
 
 
 def _not_a(kind: str, path: Path) -> BadConfig:
-    return BadConfig(f"has no {kind} in `{'.'.join(path) or 'the root'}`: correct that first")
+    return BadConfig(f"has no {kind} in `{'.'.join(path) or 'the root'}`: correct it first")
 
 
 @dataclass(slots=True)

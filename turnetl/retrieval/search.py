@@ -495,7 +495,7 @@ def _known(time: datetime | None) -> datetime | None:
 
 
 _CHOICE = re.compile(
-    r"(?:(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)? "
+    r"(?:(?:I|we) (?:decided|chose|picked|went)(?: on| for| with| to)? "
     r"|(?=(?:use|keep|store|drop|replace|switch|move|disable|enable|remove|rename|split|pin)\b))"
     r"(?P<what>[^,;:(…]{8,})",
     re.IGNORECASE,

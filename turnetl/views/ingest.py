@@ -44,9 +44,7 @@ _COLUMNS = (
 
 def view(report: IngestReport) -> View:
     """Return a row per group and per prompt; a page also has the quarantined turns and errors."""
-    shown = [
-        one for one in report.groups if one.committed or one.ready or one.quarantined or one.error
-    ]
+    shown = [group for group in report.groups if _has_news(group)]
     rows = [
         (
             group.group,
@@ -64,6 +62,12 @@ def view(report: IngestReport) -> View:
         *costs.compared(report.estimate, report.usage_by_prompt),
         *_beside(report),
     ]
+
+
+def _has_news(group: GroupReport) -> bool:
+    """Return whether anything happened to a group, or something of it is to be done."""
+    done = group.committed or group.ready or group.quarantined or group.discarded or group.error
+    return bool(done or group.stale or group.missing_from_lake or group.unjoined_archives)
 
 
 def _rest(groups: Sequence[GroupReport], shown: Sequence[GroupReport]) -> View:
