@@ -302,13 +302,16 @@ def test_a_backfill_that_committed_turns_suggests_searches_that_have_hits(tmp_pa
     """They run as they are printed."""
     command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--lake", "my lake")
     first = run_in_process(*command, folder=tmp_path)
-    suggested = first.stdout.partition("Try a search:\n")[2].splitlines()
-    assert suggested
-    for line in suggested:
+    suggested, _, then = first.stdout.partition("Try a search:\n")[2].partition("\n\nThen:\n")
+    assert " serve --lake " in then
+    assert " install --lake " in then
+    for line in suggested.splitlines():
         words = shlex.split(line)
         arguments = words[words.index("search") :]
         assert run_in_process(*arguments, "--json", folder=tmp_path).json["hits"]
-    assert "Try a search" not in run_in_process(*command, folder=tmp_path).stdout
+    again = run_in_process(*command, folder=tmp_path).stdout
+    assert "Try a search" not in again
+    assert "Then:" not in again
 
 
 @pytest.mark.full

@@ -177,12 +177,14 @@ def test_nothing_is_wrapped_or_truncated_in_a_pipe(tmp_path: Path) -> None:
     name = "a_group_with_a_long_name_" * 8
     long = "Please add a cart to the shop, and " * 20
     write_archive(tmp_path / "a.jsonl", conversation(long, "thanks", at=MARCH))
-    report = run_in_process("backfill", "a.jsonl", "--group", name, "--json", folder=tmp_path)
-    group = report.json["groups"][0]["group"]
+    backfill = ("backfill", "a.jsonl", "--group", name)
+    texts = [
+        run_in_process(*command, folder=tmp_path, COLUMNS="40").stdout
+        for command in (backfill, ("status",), ("filter",))
+    ]
+    group = run_in_process("status", "--json", folder=tmp_path).json["groups"][0]["group"]
     assert len(group) > 60
-    for command in ("status", "ingest", "filter"):
-        text = run_in_process(command, folder=tmp_path, COLUMNS="40").stdout
-        assert (group in text, "…" in text) == (True, False), command
+    assert [(group in text, "…" in text) for text in texts] == [(True, False)] * 3
     hit = run_in_process("search", "cart", folder=tmp_path, COLUMNS="40").stdout
     assert group in hit
     assert any(len(line) > 100 for line in hit.splitlines())
