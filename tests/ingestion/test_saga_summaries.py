@@ -62,11 +62,11 @@ async def test_a_session_has_intent_outcome_and_what_is_open_until_a_later_sessi
     graph_url: str, tmp_path: Path
 ) -> None:
     before = await filled(graph_url, tmp_path, [[FIRST]])
-    assert before["one"].splitlines()[:2] == [
+    assert before["one"].splitlines() == [
         "Asked, 2026-03-02: Why do the tests fail?",
+        "Open problem: `pytest -q` failed with `KeyError: 'price'` in `test_cart.py`",
         "Outcome: A price is missing.",
     ]
-    assert "Open problem" in before["one"]
     after = await filled(graph_url, tmp_path, [[SECOND], [THIRD]])
     assert "Outcome: Understood." in after["one"]
     assert "cents" in after["one"]
