@@ -69,7 +69,7 @@ def test_parameters_that_a_deployment_rejects_are_left_out(
     complaints = (
         "Unsupported value: 'temperature' does not support 0 with this model.",
         "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
-        "max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens",
+        "max_tokens: 1800 > 512, which is the maximum allowed number of output tokens",
     )
     provider.faults = [Fault(400, json.dumps({"error": {"message": text}})) for text in complaints]
     result = run_in_process(
