@@ -104,7 +104,7 @@ def test_a_turn_that_a_fork_of_a_fork_repeats_under_another_id_counts_once(tmp_p
 @pytest.mark.full
 def test_the_page_has_decisions_entities_errors_noise_and_tokens(whole: WrittenReport) -> None:
     shown = " ".join(whole.parsed.text.split())
-    assert "I decided on integer cents rather than `Decimal`" in shown
+    assert "move everything to integer cents" in shown
     assert "src/bookshop/catalogue.py" in shown
     assert "KeyError: 'price'" in shown
     assert "Fixed 2026-05-05 10:54 in The accountant" in shown

@@ -163,7 +163,7 @@ def test_with_yes_nobody_is_asked_and_a_repetition_reads_what_is_new(tmp_path: P
     first = run_in_process("backfill", "--yes", folder=tmp_path)
     assert (first.exit_code, "1 archive: 1 new" in first.stdout) == (0, True)
     again = run_in_process("backfill", "--yes", "--json", folder=tmp_path)
-    assert (again.exit_code, again.json["parse"]["read"]) == (0, 0)
+    assert (again.exit_code, again.json["parsed"]["read"]["lines"]) == (0, 0)
     transcript(tmp_path / ".claude", "second")
     assert "1 new, 1 unchanged" in run_in_process("backfill", "--yes", folder=tmp_path).stdout
 
