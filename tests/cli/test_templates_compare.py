@@ -115,7 +115,10 @@ def test_nothing_but_the_journal_is_written(lake: Path, provider: FakeProvider) 
     files = content(lake)
     assert compare(lake, provider, "broad.md", "narrow.md").exit_code == 0
     assert content(lake) == files
-    assert run_in_process("status", "--json", folder=lake, **environment).json == status
+    after = run_in_process("status", "--json", folder=lake, **environment).json
+    # The journal tells what the comparison cost.
+    assert after.pop("spent")["calls"] > status.pop("spent")["calls"]
+    assert after == status
 
 
 def test_labelled_facts_give_precision_and_recall_and_a_private_page(
@@ -358,7 +361,10 @@ def test_a_killed_comparison_leaves_nothing_but_paid_responses(
             assert provider.arrived.acquire(timeout=60)
         process.kill()
     assert content(lake) == files
-    assert run_in_process("status", "--json", folder=lake, **environment).json == status
+    after = run_in_process("status", "--json", folder=lake, **environment).json
+    # The journal tells what the comparison cost.
+    assert after.pop("spent")["calls"] > status.pop("spent")["calls"]
+    assert after == status
     after = compare(lake, provider, "broad.md", "narrow.md", "--json")
     assert after.exit_code == 0
     assert [one["facts"] for one in after.json["templates"]] == [TURNS, 0]
