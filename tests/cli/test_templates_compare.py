@@ -361,10 +361,9 @@ def test_a_killed_comparison_leaves_nothing_but_paid_responses(
             assert provider.arrived.acquire(timeout=60)
         process.kill()
     assert content(lake) == files
-    after = run_in_process("status", "--json", folder=lake, **environment).json
-    # The journal tells what the comparison cost.
-    assert after.pop("spent")["calls"] > status.pop("spent")["calls"]
-    assert after == status
+    killed = run_in_process("status", "--json", folder=lake, **environment).json
+    assert killed.pop("spent")["calls"] >= status.pop("spent")["calls"]
+    assert killed == status
     after = compare(lake, provider, "broad.md", "narrow.md", "--json")
     assert after.exit_code == 0
     assert [one["facts"] for one in after.json["templates"]] == [TURNS, 0]
