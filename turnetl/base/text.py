@@ -64,10 +64,12 @@ a plan, a commit message, a pull request, a ticket, a comment. For Python and fo
 
 HISTORY_MARK = "turnetl-history-"
 """Begins the name of the element around what hooks of turnetl say to a model."""
+HISTORY_HEAD = "From the user's past sessions"
+"""Begins the text in that element."""
 HISTORY_MARK_BYTES = f"<{HISTORY_MARK}".encode()
 _HISTORY = re.compile(
     rf"(?<!\s)\s*<({HISTORY_MARK}[0-9a-f]{{16}})>"
-    rf"(?:(?:(?!<{HISTORY_MARK}).)*?</\1>|\s*From the user's past sessions.*)\s*",
+    rf"(?:(?:(?!<{HISTORY_MARK}).)*?</\1>|\s*{HISTORY_HEAD}.*)\s*",
     re.DOTALL,
 )
 

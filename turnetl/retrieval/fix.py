@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.base.relations import CHANGES, COMMITTED, FAILED_WITH, FIXED_BY, REPORTED
+from turnetl.base.relations import CHANGES, COMMITTED, FAILED_WITH, FAILURES, FIXED_BY
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
@@ -146,7 +146,6 @@ _OUTCOMES = {
 }
 _MIN_DESCRIBED, _MIN_TURN = 0.26, 0.3
 """How well an error must have what other words say, and how well its turn must match, each of 1."""
-_FAILURES = frozenset({FAILED_WITH, REPORTED})
 _RANKED = 60
 """Turns whose errors are compared with the query."""
 _OCCURRENCES = 5
@@ -249,7 +248,7 @@ async def find_fixes(
 def error_history(index: PersistentIndex, error: Entity) -> ErrorHistory:
     stated = index.lookup().facts_about(error.uuid)
     fixes = [one for one in stated if one.indexed.fact.relation == FIXED_BY]
-    failures = [one for one in stated if one.indexed.fact.relation in _FAILURES] or stated
+    failures = [one for one in stated if one.indexed.fact.relation in FAILURES] or stated
     by_turn = {one.turns[-1]: one for one in failures}
     last = list(by_turn.items())[-_OCCURRENCES:]
     turns = index.turns([key for key, _ in last])
@@ -299,7 +298,7 @@ def _described(
         one
         for score, of_turn in facts
         for one in of_turn
-        if score >= _MIN_TURN and one.fact.relation in _FAILURES
+        if score >= _MIN_TURN and one.fact.relation in FAILURES
     ]
     if not failures or not len(query.tokens):
         return []

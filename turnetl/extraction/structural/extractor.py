@@ -28,12 +28,11 @@ from turnetl.extraction.structural.entity_resolution import TurnEntities
 from turnetl.extraction.structural.findings import (
     FILE,
     FLAG,
+    NUMBERED,
     PACKAGE,
-    PULL_REQUEST,
     SETTING,
     SYMBOL,
     TEST,
-    TICKET,
     EntityKey,
     FactDraft,
     TurnFindings,
@@ -46,8 +45,7 @@ from turnetl.graph.mirror.group import GroupView
 
 _MAX_UNRELATED_ENTITIES, _MAX_NAMED = 12, 40
 """Entities of a turn without a fact, and the names that are asked for them."""
-_NUMBERED = frozenset({TICKET, PULL_REQUEST})
-_MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, FLAG, SETTING}) | _NUMBERED
+_MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, FLAG, SETTING}) | NUMBERED
 """Labels of what a prompt mentions without a fact: a branch or a tool says nothing alone."""
 
 
@@ -169,7 +167,7 @@ def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
     if ticket := entity_names.ticket_of(branch):
         yield replace(ticket, description=f"Ticket of branch `{branch}`")
     always = {EntityKey(FILE, file) for file in features.edited_files}
-    always |= {key for key in named if key.label in _NUMBERED}
+    always |= {key for key in named if key.label in NUMBERED}
     for key in islice(dict.fromkeys((*named, *files, *features.named)), _MAX_NAMED):
         what = features.description(key)
         if what or key in named or key in always:

@@ -24,6 +24,8 @@ FLAG = "Flag"
 SETTING = "Setting"
 TOOL = "Tool"
 CONCEPT = "Concept"
+NUMBERED = frozenset({TICKET, PULL_REQUEST})
+"""Labels of what has a number of its own."""
 
 
 @dataclass(frozen=True, slots=True)

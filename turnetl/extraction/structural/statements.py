@@ -23,9 +23,8 @@ from turnetl.extraction.structural.findings import (
     CONCEPT,
     DECISION,
     FILE,
+    NUMBERED,
     PREFERENCE,
-    PULL_REQUEST,
-    TICKET,
     EntityKey,
     FactDraft,
 )
@@ -85,7 +84,6 @@ _REMEMBERED = 64
 """Earlier turns: of several sessions at once."""
 _MAX_STEERING, _MAX_PHRASE, _FEW_WORDS = 8, 60, 2
 _MIN_WORD, _MAX_WORDS, _MAX_EDITED, _MAX_EDIT = 3, 3, 3, 8000
-_NUMBERED = frozenset({TICKET, PULL_REQUEST})
 
 
 def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
@@ -357,7 +355,7 @@ def _named_by(features: TurnFeatures, turn: Turn) -> Iterator[EntityKey]:
     prompt = prose.clip(turn.user_text, *prose.PROMPT_LIMITS)
     files = filter(None, map(features.paths.mentioned, entity_names.paths(prompt)))
     yield from (EntityKey(FILE, file) for file in files)
-    yield from (one for one in features.entities_in(prompt) if one.label in _NUMBERED)
+    yield from (one for one in features.entities_in(prompt) if one.label in NUMBERED)
 
 
 def _named(features: TurnFeatures, sentence: str) -> Iterator[EntityKey]:
