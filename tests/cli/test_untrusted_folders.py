@@ -88,8 +88,8 @@ def test_a_file_that_is_missing_because_it_is_not_trusted_is_named_with_what_to_
     path.write_text("")
     model = {f"TURNETL_LLM__{name.upper()}": text for name, text in model_of(provider).items()}
     given = {f"TURNETL_{name}": text for name, text in environment.items()}
-    command = (*arguments, planted.home / "a.jsonl") if arguments[0] == "backfill" else arguments
-    message = planted.run(*command, **model, **given).messages[-1]
+    archives = [planted.home / "a.jsonl"] if arguments[0] == "backfill" else []
+    message = planted.run(*arguments, *archives, **model, **given).messages[-1]
     assert f"ignored `.graphiti/{file}` of `{planted.path}`, which is not trusted" in message
     assert "`turnetl trust`" in message
     assert " in `" not in message
