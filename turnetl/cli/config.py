@@ -67,7 +67,7 @@ def trust(
     return ExitCode.DONE
 
 
-ShellName = Literal["bash", "zsh", "fish", "powershell"]
+ShellName = Literal["zsh", "bash", "fish", "powershell"]
 Shell = Annotated[ShellName | None, Parameter(help="The shell [default: the current one].")]
 
 completion_app = App(name="completion", help="Completion of commands and options in the shell.")
