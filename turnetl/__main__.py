@@ -1,5 +1,6 @@
 """`turnetl`, and `python -m turnetl`."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -12,8 +13,22 @@ if TYPE_CHECKING:  # see `main`
     from turnetl.install.hook_call import HookCall
 
 
+_GC_OBJECTS = 200_000
+"""New objects between two collections: more than imports create, none of which is garbage."""
+_START = {
+    # Read when numpy is imported. All products are small: further threads only wait for each other.
+    "OPENBLAS_NUM_THREADS": "1",
+    # Else pydantic reads the metadata of all packages, to find plugins.
+    "PYDANTIC_DISABLE_PLUGINS": "__all__",
+}
+"""Variables of libraries, unless the user set them."""
+
+
 def main() -> None:
     """Run the command; Ctrl-C before it has been imported is no traceback, either."""
+    gc.set_threshold(_GC_OBJECTS)
+    for name, value in _START.items():
+        os.environ.setdefault(name, value)  # noqa: TID251 - read there only
     if sys.argv[1:2] == ["hook"]:
         # An agent waits for it at each prompt: it does without the command line.
         from turnetl.install.hook_call import main as answer  # noqa: PLC0415 - of this command only

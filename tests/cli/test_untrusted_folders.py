@@ -65,6 +65,36 @@ def test_a_template_of_an_untrusted_folder_does_not_reach_the_model(
     assert "planted words" in received(provider)
 
 
+@pytest.mark.parametrize(
+    ("file", "arguments", "environment"),
+    [
+        ("templates/mine.md", ("templates", "show", "mine.md"), {}),
+        ("templates/mine.md", ("backfill", "--preprocessing", "mine.md"), {}),
+        ("templates/mine.md", ("templates", "compare", "mine.md", "none"), {}),
+        ("templates/ontology/mine.toml", ("backfill",), {"EXTRACTION__ONTOLOGY": "mine.toml"}),
+        ("prices.toml", ("backfill",), {"BUDGET__USD": "5"}),
+    ],
+    ids=["show", "run", "compare", "ontology", "prices"],
+)
+def test_a_file_that_is_missing_because_it_is_not_trusted_is_named_with_what_to_do(
+    file: str,
+    arguments: tuple[str, ...],
+    environment: dict[str, str],
+    planted: PlantedFolder,
+    provider: FakeProvider,
+) -> None:
+    path = planted.path / ".graphiti" / file
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    model = {f"TURNETL_LLM__{name.upper()}": text for name, text in model_of(provider).items()}
+    given = {f"TURNETL_{name}": text for name, text in environment.items()}
+    archives = [planted.home / "a.jsonl"] if arguments[0] == "backfill" else []
+    message = planted.run(*arguments, *archives, **model, **given).messages[-1]
+    assert f"ignored `.graphiti/{file}` of `{planted.path}`, which is not trusted" in message
+    assert "`turnetl trust`" in message
+    assert " in `" not in message
+
+
 @pytest.mark.parametrize("linked", ["file", "folder", "config"])
 def test_a_file_elsewhere_never_reaches_the_model_through_a_link(
     linked: str, planted: PlantedFolder, provider: FakeProvider, key: str

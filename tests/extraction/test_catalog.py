@@ -58,7 +58,7 @@ class TemplateFolders:
         return catalog(ExtractionConfig.model_validate(config), self.templates, tokens)
 
     def entry(self, name: str = "own.md", **config: object) -> CatalogEntry:
-        return select(self.all(**config), [name])[0]
+        return select(self.all(**config), [name], self.templates)[0]
 
 
 @pytest.fixture
@@ -371,7 +371,7 @@ def test_an_unknown_name_is_rejected_with_the_known_names(folders: TemplateFolde
     with pytest.raises(BadUsage, match=r"`nothing\.md`.*default-session-turn\.md"):
         folders.entry("nothing.md")
     assert folders.entry("coding.toml").name == "ontology/coding.toml"
-    assert select(folders.all(), []) == folders.all()
+    assert select(folders.all(), [], folders.templates) == folders.all()
 
 
 def test_the_report_names_winning_and_overridden_files_and_their_problems(

@@ -1,10 +1,12 @@
 """The built-in embedder: unit vectors that depend on the text alone."""
 
+from random import Random
+
 import numpy as np
 import pytest
 
 from turnetl.llm.embedders import Embedder
-from turnetl.llm.embedders.static_model import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import StaticModel, WordLlamaEmbedder
 from turnetl.llm.vectors import stack, unpack
 
 UNUSUAL = ["", " ", "\ud83d", "\x00", "مرحبا", "🎉", "x" * 5000, "`src/app.py` was edited"]
@@ -47,3 +49,14 @@ def test_the_name_contains_package_model_and_version(embedder: Embedder) -> None
     package, model, version = embedder.name.split("/")
     assert (package, model) == ("wordllama", "l2_supercat_256")
     assert version[0].isdigit()
+
+
+def test_few_texts_have_the_tokens_that_many_have() -> None:
+    """Of many texts they are found by the library `tokenizers`."""
+    model, random = StaticModel.open(), Random(1)
+    letters = "ab<s>/>unk▁ \n\t-=.aA0é漢🎉\u0301\ud83d\x00"
+    made = ["".join(random.choices(letters, k=random.randint(1, 40))) for _ in range(2000)]
+    texts = [*UNUSUAL, *made, "-" * 99, " " * 40, "<s>an</s> option<unk>", "a-long_nameInCode"]
+    assert [model.tokenize([text])[0] for text in texts] == model.tokenize([*texts, "x " * 25_000])[
+        :-1
+    ]

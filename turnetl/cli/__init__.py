@@ -6,32 +6,11 @@ Nothing heavy is imported before a command is selected.
 import gc
 import os
 import sys
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, Group
 
-from turnetl.cli import (
-    backfill,
-    config,
-    entity,
-    export,
-    history,
-    index,
-    inspect,
-    install,
-    migrate,
-    model,
-    plan,
-    prefect,
-    search,
-    serve,
-    sql,
-    summarize,
-    templates,
-    undo,
-    verify,
-)
 from turnetl.console import print_text, run, terminal
 
 if TYPE_CHECKING:  # importing it takes a moment, which a command without `--help` must not spend
@@ -57,7 +36,9 @@ class _Program(App, metaclass=_OfAnyClass):
     def __call__(self, tokens: Any = None, **options: Any) -> Any:
         """Run the command that the tokens name; without any, print what to do next."""
         if tokens == []:
-            return inspect.next_step()
+            from turnetl.cli.inspect import next_step
+
+            return next_step()
         return super().__call__(tokens, **options)
 
     def help_print(self, tokens: Any = None, *, console: Any = None) -> None:
@@ -66,6 +47,9 @@ class _Program(App, metaclass=_OfAnyClass):
             print_text(_MORE)
 
     def _assemble_help_panels(self, tokens: Any, help_format: Any) -> Any:
+        if not tokens or tokens[0].startswith("-"):
+            for name in self:
+                self[name]  # imports it, for its help
         panels = super()._assemble_help_panels(tokens, help_format)
         # The generated page of all commands has no tokens, and `--help --all` has others.
         return [one for one in panels if _BRIEF not in tokens or one[0] not in _OTHERS]
@@ -77,31 +61,15 @@ _MORE = "All other commands: turnetl --help --all. Options: turnetl COMMAND --he
 _EVERY_DAY = Group("Every day", sort_key=0)
 _OTHERS = {
     Group("Look back", sort_key=1): (
-        *(
-            "timeline",
-            "sessions",
-            "resume",
-            "entity",
-            "file",
-            "why",
-            "report",
-            "export",
-            "sql",
-            "mcp",
-        ),
+        "timeline sessions resume entity file why report export sql mcp"
     ),
     Group("Read archives step by step", sort_key=2): (
-        *("sources", "plan", "parse", "filter", "ingest", "retry", "summarize", "communities"),
-        *("import", "index"),
+        "sources plan parse filter ingest retry summarize communities import index"
     ),
-    Group("Correct and remove", sort_key=3): ("redo", "undo", "forget"),
-    Group("Inspect and maintain", sort_key=4): (
-        *("runs", "verify", "evaluate", "rules", "formats", "graph", "migrate"),
-    ),
-    Group("Use a model", sort_key=5): ("model", "templates", "journal"),
-    Group("Set up and script", sort_key=6): (
-        *("config", "trust", "prefect", "schema", "completion", "uninstall"),
-    ),
+    Group("Correct and remove", sort_key=3): "redo undo forget",
+    Group("Inspect and maintain", sort_key=4): ("runs verify evaluate rules formats graph migrate"),
+    Group("Use a model", sort_key=5): "model templates journal",
+    Group("Set up and script", sort_key=6): "config trust prefect schema completion uninstall",
 }
 """What people want to do, and the commands for it."""
 EVERY_DAY = ("backfill", "search", "serve", "show", "digest", "fix", "install", "status")
@@ -116,71 +84,75 @@ app = _Program(
     suppress_keyboard_interrupt=False,  # the console reports it
     help_format="plaintext",  # markdown costs a tenth of a second
 )
-app.command(backfill.backfill)
-app.command(plan.plan)
-app.command(backfill.sources)
-app.command(backfill.parse)
-app.command(backfill.filter_, name="filter")
-app.command(
-    backfill.ingest,
-    name="ingest",
-    help="Ingest episodes into the graph, oldest first, one transaction per turn.",
-)
-app.command(
-    partial(backfill.ingest, retry=True),
-    name="retry",
-    help="Ingest, and try the quarantined turns again.",
-)
-app.command(summarize.summarize)
-app.command(undo.redo)
-app.command(undo.undo)
-app.command(undo.forget)
-app.command(export.import_, name="import")
-app.command(inspect.status)
-app.command(inspect.runs_app)
-app.command(inspect.report)
-app.command(verify.verify)
-app.command(verify.graph_app)
-app.command(summarize.app)
-app.command(migrate.app)
-app.command(search.search)
-app.command(index.index_, name="index")
-app.command(index.evaluate)
-app.command(history.show)
-app.command(history.timeline)
-app.command(history.sessions)
-app.command(history.resume)
-app.command(history.digest)
-app.command(entity.app)
-app.command(history.file_, name="file")
-app.command(history.fix)
-app.command(history.why)
-app.command(serve.serve)
-app.command(serve.mcp)
-app.command(export.export)
-app.command(install.install)
-app.command(install.uninstall)
-app.command(install.hook, show=False)
-app.command(sql.sql)
-app.command(inspect.formats_, name="formats")
-app.command(inspect.rules_, name="rules")
-app.command(templates.app)
-app.command(model.model_app)
-app.command(model.journal_app)
-app.command(config.app)
-app.command(config.trust)
-app.command(prefect.app)
-app.command(inspect.schema)
-app.command(config.completion_app)
+_SECTIONS = {
+    name: (group, place)
+    for group, names in (*_OTHERS.items(), (_EVERY_DAY, " ".join(EVERY_DAY)))
+    for place, name in enumerate(names.split())
+}
+_COMMANDS = {
+    "backfill": "backfill:backfill",
+    "plan": "plan:plan",
+    "sources": "backfill:sources",
+    "parse": "backfill:parse",
+    "filter": "backfill:filter_",
+    "ingest": "backfill:ingest",
+    "retry": "backfill:retry",
+    "summarize": "summarize:summarize",
+    "redo": "undo:redo",
+    "undo": "undo:undo",
+    "forget": "undo:forget",
+    "import": "export:import_",
+    "status": "inspect:status",
+    "runs": "inspect:runs_app",
+    "report": "inspect:report",
+    "verify": "verify:verify",
+    "graph": "verify:graph_app",
+    "communities": "summarize:app",
+    "migrate": "migrate:app",
+    "search": "search:search",
+    "index": "index:index_",
+    "evaluate": "index:evaluate",
+    "show": "history:show",
+    "timeline": "history:timeline",
+    "sessions": "history:sessions",
+    "resume": "history:resume",
+    "digest": "history:digest",
+    "entity": "entity:app",
+    "file": "history:file_",
+    "fix": "history:fix",
+    "why": "history:why",
+    "serve": "serve:serve",
+    "mcp": "serve:mcp",
+    "export": "export:export",
+    "install": "install:install",
+    "uninstall": "install:uninstall",
+    "hook": "install:hook",
+    "sql": "sql:sql",
+    "formats": "inspect:formats_",
+    "rules": "inspect:rules_",
+    "templates": "templates:app",
+    "model": "model:model_app",
+    "journal": "model:journal_app",
+    "config": "config:app",
+    "trust": "config:trust",
+    "prefect": "prefect:app",
+    "schema": "inspect:schema",
+    "completion": "config:completion_app",
+}
+"""What each command is, by module: only that of the command that runs is imported."""
+for _name, _command in _COMMANDS.items():
+    _group, _place = _SECTIONS.get(_name, (None, None))
+    app.command(
+        f"turnetl.cli.{_command}",
+        name=_name,
+        help="Ingest, and try the quarantined turns again." if _name == "retry" else None,
+        group=_group,
+        sort_key=_place,
+        show=_name != "hook",
+    )
 _OPTIONS = Group("Options", sort_key=9)
-for _group, _names in (
-    *_OTHERS.items(),
-    (_EVERY_DAY, EVERY_DAY),
-    (_OPTIONS, ("--help", "--version")),
-):
-    for _place, _name in enumerate(_names):
-        if _name in app:
-            app[_name].group, app[_name].sort_key = _group, _place
+for _place, _name in enumerate(("--help", "--version")):
+    app[_name].group, app[_name].sort_key = _OPTIONS, _place
 
 READING_COMMANDS = frozenset(
     {
@@ -235,15 +207,10 @@ class PipedHelpFormatter:
 
 
 _UMASK = 0o077
-_GC_OBJECTS = 200_000
-"""New objects between two collections: more than imports create, none of which is garbage."""
 
 
 def main() -> None:
     """Run the command and exit with its exit code, a member of `ExitCode`."""
-    gc.set_threshold(_GC_OBJECTS)
-    # Read when numpy is imported. All products are small: further threads only wait for each other.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251 - read there only
     # For files that libraries create beside a graph; turnetl's own need no umask.
     os.umask(_UMASK)
     if not sys.stdout.isatty():

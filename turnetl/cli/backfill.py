@@ -1,6 +1,7 @@
 """The main command and its stages: backfill, sources, parse, filter, ingest, retry."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -167,7 +168,7 @@ def ingest(
     common: CommonOptions = NO_COMMON,
     retry: Annotated[bool, Parameter(parse=False)] = False,
 ) -> int:
-    """Ingest the turns that are ready; the command `retry` sets `retry`."""
+    """Ingest episodes into the graph, oldest first, one transaction per turn."""
     from turnetl import pipeline
     from turnetl.ingestion.ingest_report import exit_code_of
     from turnetl.views import ingest as view
@@ -179,6 +180,9 @@ def ingest(
     shown = (*view.view(report), *view.previews(report.requests))
     console.print_result(shown, report, as_json=common.json)
     return exit_code_of(report)
+
+
+retry = partial(ingest, retry=True)
 
 
 def _preview_messages(settings: "Settings", options: "RunOptions") -> list[str]:

@@ -139,14 +139,16 @@ def catalog(
     )
 
 
-def select(entries: Sequence[CatalogEntry], names: Sequence[str]) -> tuple[CatalogEntry, ...]:
+def select(
+    entries: Sequence[CatalogEntry], names: Sequence[str], templates: TemplateResolver
+) -> tuple[CatalogEntry, ...]:
     """Return the entries with these names, or all if `names` is empty."""
     by_name = {entry.name: entry for entry in entries}
     selected = []
     for name in names:
         entry = by_name.get(name) or by_name.get(_ONTOLOGY_PREFIX + name)
         if entry is None:
-            raise BadUsage(f"there is no template `{name}`; there are {', '.join(by_name)}")
+            raise BadUsage(templates.missing("template", name, f"; there are {', '.join(by_name)}"))
         selected.append(entry)
     return tuple(selected or ([] if names else entries))
 
@@ -159,8 +161,7 @@ def _entry(
     read: Callable[[Path], _PromptContent],
 ) -> CatalogEntry:
     paths = templates.find_all(file_name)
-    missing = _broken(f"is in none of {templates.folder_list}")
-    content = read(paths[0]) if paths else missing
+    content = read(paths[0]) if paths else _broken(templates.missing("file", file_name))
     source = _source(paths[0], templates) if paths else None
     entry = _entry_of(name, content, source, _used_for(name, config))
     diagnostics = (*content.diagnostics, *_identical_copy(paths, templates))
@@ -370,10 +371,7 @@ def given_template(given: str, templates: TemplateResolver, folder: Path) -> Giv
         return GivenTemplate(given, found, templates.read(text))
     if (folder / path).is_file():
         return _read(given, folder / path)
-    try:
-        return GivenTemplate(given, None, templates.read(text))
-    except TemplateUnusable as error:
-        raise TemplateUnusable(f"{error}; nor is there such a file in `{folder}`") from None
+    raise templates.not_found(text, f"; nor is there such a file in `{folder}`")
 
 
 def _read(given: str, path: Path) -> GivenTemplate:

@@ -400,10 +400,8 @@ def load(name: str | None, templates: TemplateResolver) -> Ontology:
     resolver = templates.subfolder(ONTOLOGY_FOLDER)
     path = resolver.find(name)
     if path is None:
-        raise BadUsage(
-            f"no ontology `{name}` in {resolver.folder_list}; set `extraction.ontology` to a file "
-            "that exists, or to null"
-        )
+        remedy = "; set `extraction.ontology` to a file that exists, or to null"
+        raise BadUsage(resolver.missing("ontology", name, remedy))
     text, problem = resolver.read_text(path)
     if text is None:
         raise BadUsage(f"ontology `{path}` {problem}")

@@ -36,15 +36,22 @@ class TemplateResolver:
     """
 
     def __init__(
-        self, search_folders: Sequence[Path], project: Mapping[Path, bytes] | None = None
+        self,
+        search_folders: Sequence[Path],
+        project: Mapping[Path, bytes] | None = None,
+        ignored: Mapping[str, str] | None = None,
     ) -> None:
         """Create a resolver; reads no file.
 
-        `project` is by path the content of the files in the first folder, which is not read: they
-        are the bytes that the user trusts. None: all folders are read.
+        Args:
+            project: by path the content of the files in the first folder, which is not read: they
+                are the bytes that the user trusts. None: all folders are read.
+            ignored: by path in the folder a sentence about each file that is not used, because it
+                is not trusted.
         """
         self.folders = tuple(search_folders)
         self._project = project
+        self._ignored = ignored or {}
 
     def find(self, name: str) -> Path | None:
         """Return the effective path, which may be no file, or None. `name` is a bare file name."""
@@ -63,7 +70,12 @@ class TemplateResolver:
         )
 
     def subfolder(self, name: str) -> "TemplateResolver":
-        return TemplateResolver([folder / name for folder in self.folders], self._project)
+        ignored = {
+            path.removeprefix(f"{name}/"): sentence
+            for path, sentence in self._ignored.items()
+            if path.startswith(f"{name}/")
+        }
+        return TemplateResolver([folder / name for folder in self.folders], self._project, ignored)
 
     def read_text(self, path: Path) -> tuple[str | None, str | None]:
         """Return the text of a file in one of the folders, or the problem with it.
@@ -98,13 +110,19 @@ class TemplateResolver:
         """
         path = self.find(name)
         if path is None:
-            raise TemplateUnusable(self._not_found(name))
+            raise self.not_found(name)
         return _parsed(*self.read_text(path), path)
 
-    @property
-    def folder_list(self) -> str:
-        """The folders, quoted and separated by commas, for a message."""
-        return ", ".join(f"`{folder}`" for folder in self.folders)
+    def not_found(self, name: str, more: str = "") -> TemplateUnusable:
+        """Return the error about a template that `find` does not find."""
+        return TemplateUnusable(self.missing("template", name, self._hint(name) + more))
+
+    def missing(self, kind: str, name: str, remedy: str = "") -> str:
+        """Return the message about a name that no folder has, or only one that is not trusted."""
+        quoted = name if len(name) <= _QUOTED_LENGTH else f"{name[:_QUOTED_LENGTH]}..."
+        if name in self._ignored:
+            return f"no {kind} `{quoted}`: {self._ignored[name]}"
+        return f"no {kind} `{quoted}` in {', '.join(f'`{one}`' for one in self.folders)}{remedy}"
 
     def _contents(self, folder: Path) -> Mapping[Path, bytes] | None:
         """Return the content of the files in a folder; None if the folder is read."""
@@ -119,10 +137,6 @@ class TemplateResolver:
         if contents is None:
             return _listed(folder)
         return [path for path in contents if path.parent == folder]
-
-    def _not_found(self, name: str) -> str:
-        quoted = name if len(name) <= _QUOTED_LENGTH else f"{name[:_QUOTED_LENGTH]}..."
-        return f"no template `{quoted}` in {self.folder_list}{self._hint(name)}"
 
     def _hint(self, name: str) -> str:
         if any(character.isspace() for character in name):

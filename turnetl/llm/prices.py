@@ -102,6 +102,8 @@ class Prices:
     """The file to which the user adds a missing price."""
     library: Callable[[str], Price | None] = _unknown
     """The lookup for models that no file has."""
+    ignored: str | None = None
+    """Says that there is another price file, why it is not used, and what to do."""
 
     def find(self, model: str) -> Price | None:
         """Return the price of `provider/model`; None if it is unknown."""
@@ -110,6 +112,8 @@ class Prices:
         return self.library(model) if price is None else price
 
     def missing(self, model: str) -> str:
+        if self.ignored is not None:
+            return f"the price of model `{model}` is unknown: {self.ignored}"
         row = "{ input = DOLLARS, cached_input = DOLLARS, output = DOLLARS }"
         return (
             f"the price of model `{model}` is unknown: add the line `{_quoted(model)} = {row}` "
@@ -144,12 +148,15 @@ class PriceFile:
     content: bytes
 
 
-def load_prices(project: PriceFile | None, home: Path, *, at: datetime) -> Prices:
+def load_prices(
+    project: PriceFile | None, home: Path, *, at: datetime, ignored: str | None = None
+) -> Prices:
     """Return the prices of the project's file, of the user's file and of the library.
 
     Args:
         project: the file in the working directory of the run, if that is trusted and has one.
         at: the time for which the library's prices are taken: that of the run.
+        ignored: the sentence about such a file that is not trusted.
 
     Raises:
         BadUsage: a file is invalid; names the file, the line and the reason.
@@ -166,7 +173,7 @@ def load_prices(project: PriceFile | None, home: Path, *, at: datetime) -> Price
     ]
     # The working directory of a Prefect worker is deleted after the run, the home stays.
     of_user = home / ".graphiti" / NAME
-    return Prices((*of_project, *read_price_files(of_user)), of_user, library)
+    return Prices((*of_project, *read_price_files(of_user)), of_user, library, ignored)
 
 
 def read_price_files(*paths: Path) -> tuple[dict[str, Price], ...]:

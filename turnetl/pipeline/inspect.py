@@ -23,8 +23,9 @@ prompt from the third request on."""
 
 def templates(settings: Settings, names: Sequence[str] = ()) -> TemplateCatalog:
     """Return the templates and ontologies with these names; all of them if there are no names."""
-    entries = catalog(settings.extraction, wiring.templates(), estimated_tokens)
-    return TemplateCatalog(select(entries, names))
+    resolver = wiring.templates()
+    entries = catalog(settings.extraction, resolver, estimated_tokens)
+    return TemplateCatalog(select(entries, names, resolver))
 
 
 def copy_template(

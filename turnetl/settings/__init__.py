@@ -6,7 +6,7 @@ config file, then the defaults. A config file of the working directory counts on
 trusts it. Unknown names are rejected. Secrets are never printed.
 """
 
-from turnetl.settings.credentials import secret_files, trust_store, trusted_project
+from turnetl.settings.credentials import project_trust, secret_files, trust_store
 from turnetl.settings.loading import LoadedSettings, load_settings, load_with_sources, read_settings
 from turnetl.settings.model import CONFIGURE_MODEL, ExtractorName, Settings, model_intent
 from turnetl.settings.sections import BudgetSettings, EmbedderSettings, ModelSettings, NoiseSettings

@@ -16,7 +16,6 @@ from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import (
     CONFIG_NAME,
     USER_FOLDER,
-    ProjectFiles,
     read_project,
     turnetl_section,
 )
@@ -160,7 +159,7 @@ def secret_files(config: Path | None = None) -> tuple[Path, ...]:
     home = Path.home()
     store = store_path(os.environ, home)  # noqa: TID251 - where the store is
     configs = [home / USER_FOLDER / CONFIG_NAME]
-    if (project := trusted_project()) is not None:
+    if (project := project_trust().used) is not None:
         configs.append(project.folder / CONFIG_NAME)
     if config is not None:
         configs.append(config.absolute())
@@ -204,10 +203,9 @@ def working_folder(environment: Mapping[str, str], folder: Path, home: Path) -> 
     return FolderTrust(files, trusted.files if trusted is not None else None)
 
 
-def trusted_project() -> ProjectFiles | None:
-    """Return the configuration in the working directory of this process if it is trusted."""
-    folder = working_folder(os.environ, Path.cwd(), Path.home())  # noqa: TID251 - where the store is
-    return folder.files if folder.is_trusted else None
+def project_trust() -> FolderTrust:
+    """Return the configuration in the working directory of this process."""
+    return working_folder(os.environ, Path.cwd(), Path.home())  # noqa: TID251 - where the store is
 
 
 def trust_store() -> TrustStore:

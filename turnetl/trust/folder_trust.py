@@ -56,19 +56,18 @@ class FolderTrust:
     @property
     def warning(self) -> str | None:
         """The sentence for a run that ignores the configuration; None if it does not."""
-        if self.state in (TrustState.TRUSTED, TrustState.NO_FILES) or not self.files.files:
-            return None
-        if self.store_problem is not None:
-            return f"ignored {self._files} of `{self.folder}`: {self.store_problem}"
-        if self.state == TrustState.CHANGED:
-            return (
-                f"ignored {self._files} of `{self.folder}`: since `turnetl trust`, "
-                f"{'; '.join(self.changes)}; read what changed, then run `turnetl trust` again"
-            )
-        return (
-            f"ignored {self._files} of `{self.folder}`, which is not trusted: read what is in "
-            f"there, then run `turnetl trust`"
-        )
+        return self._ignored([file.name for file in self.files.files])
+
+    @property
+    def ignored(self) -> Mapping[str, str]:
+        """The same sentence for each file that is not used, by its name."""
+        ignored = {file.name: self._ignored([file.name]) for file in self.files.files}
+        return {name: sentence for name, sentence in ignored.items() if sentence is not None}
+
+    @property
+    def used(self) -> ProjectFiles | None:
+        """The files, if they are trusted."""
+        return self.files if self.is_trusted else None
 
     @property
     def changes(self) -> Sequence[str]:
@@ -89,9 +88,18 @@ class FolderTrust:
             *(f"`{displayed_name(name)}` {problem}" for name, problem in problems.items()),
         ]
 
-    @property
-    def _files(self) -> str:
-        return _listed([file.name for file in self.files.files])
+    def _ignored(self, names: Sequence[str]) -> str | None:
+        if self.is_trusted or not names:
+            return None
+        ignored = f"ignored {_listed(names)} of `{self.folder}`"
+        if self.store_problem is not None:
+            return f"{ignored}: {self.store_problem}"
+        if self.state == TrustState.CHANGED:
+            return (
+                f"{ignored}: since `turnetl trust`, {'; '.join(self.changes)}; read what changed, "
+                "then run `turnetl trust` again"
+            )
+        return f"{ignored}, which is not trusted: read what is in there, then run `turnetl trust`"
 
 
 def _phrase(names: Sequence[str], one: str, several: str) -> str:

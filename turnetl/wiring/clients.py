@@ -25,7 +25,7 @@ from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.shared_limits import SharedLimits, own_limits
 from turnetl.llm.shared_limits.store import LimitsStore, SqliteLimits
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project
+from turnetl.settings import CONFIGURE_MODEL, Settings, project_trust
 from turnetl.settings.credentials import check_key_encrypted
 from turnetl.trust.project_files import PRICES
 from turnetl.wiring.embedding import is_remote
@@ -78,10 +78,10 @@ def prices(at: datetime) -> Prices:
     Raises:
         BadUsage: a file is not valid; names the file and the line.
     """
-    project, file = trusted_project(), None
-    if project is not None and PRICES in project.contents:
-        file = PriceFile(project.folder / PRICES, project.contents[PRICES])
-    return load_prices(file, Path.home(), at=at)
+    trust, file = project_trust(), None
+    if trust.used is not None and PRICES in trust.used.contents:
+        file = PriceFile(trust.folder / PRICES, trust.used.contents[PRICES])
+    return load_prices(file, Path.home(), at=at, ignored=trust.ignored.get(PRICES))
 
 
 def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turnetl.base.errors import BadUsage
-from turnetl.extraction.templates import TemplateResolver, search_folders
-from turnetl.settings import trusted_project
+from turnetl.extraction.templates import TEMPLATES_FOLDER, TemplateResolver, search_folders
+from turnetl.settings import project_trust
 
 if TYPE_CHECKING:  # a run that does not search does without these
     from turnetl.retrieval.query import Thesaurus
@@ -15,10 +15,12 @@ THESAURUS = "thesaurus.txt"
 
 def templates() -> TemplateResolver:
     """Return the resolver of templates: those of the project if it is trusted, the user's, ours."""
-    home, project = Path.home(), trusted_project()
+    home, trust = Path.home(), project_trust()
+    project, folder = trust.used, f"{TEMPLATES_FOLDER.as_posix()}/"
     # In the home folder, the templates are the user's own and are not among what was trusted.
     if project is None or project.folder == home.resolve():
-        return TemplateResolver(search_folders(None, home))
+        ignored = {name.removeprefix(folder): text for name, text in trust.ignored.items()}
+        return TemplateResolver(search_folders(None, home), ignored=ignored)
     contents = {project.folder / name: content for name, content in project.contents.items()}
     return TemplateResolver(search_folders(project.folder, home), contents)
 
