@@ -1,11 +1,13 @@
 """The command line of the benchmarks of search indexes of several sizes, and their folder."""
 
 import argparse
+import compileall
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import turnetl
 from tests import real_archives
 
 
@@ -26,3 +28,8 @@ def kept_folder(given: Path | None) -> Iterator[Path]:
     """Yield the folder of the indexes: the given one, or one that is deleted afterwards."""
     with tempfile.TemporaryDirectory() as temporary:
         yield (given or Path(temporary)).absolute()
+
+
+def compile_package() -> None:
+    """Write the bytecode, as an installation does: else each process may compile the package."""
+    compileall.compile_dir(Path(turnetl.__file__).parent, quiet=1)

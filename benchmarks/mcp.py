@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks.answer_times import AnswerTimes, measure_sizes
 from benchmarks.index import QUERIES, MultipliedGraph
-from turnetl.llm.meter import estimate_tokens
+from turnetl.base.text import estimate_tokens
 
 SIZES = (10_000, 100_000)
 CALLS = range(60)

@@ -24,6 +24,7 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers import canned_responses, order_sensitive_responses
 from tests.servers.summary_responses import described_entities
 from turnetl.base.model import Episode, GroupId
+from turnetl.base.text import estimate_tokens
 from turnetl.episodes import chunking
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
@@ -38,7 +39,6 @@ from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder
-from turnetl.llm.meter import estimate_tokens
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_facts import GroupFacts
 from turnetl.summaries.model_summariser import PROMPT, ModelSummariser, refresh_request

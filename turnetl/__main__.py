@@ -13,27 +13,18 @@ if TYPE_CHECKING:  # see `main`
     from turnetl.install.hook_call import HookCall
 
 
-_GC_OBJECTS = 200_000
-"""New objects between two collections: more than imports create, none of which is garbage."""
-_START = {
-    # Read when numpy is imported. All products are small: further threads only wait for each other.
-    "OPENBLAS_NUM_THREADS": "1",
-    # Else pydantic reads the metadata of all packages, to find plugins.
-    "PYDANTIC_DISABLE_PLUGINS": "__all__",
-}
-"""Variables of libraries, unless the user set them."""
-
-
 def main() -> None:
     """Run the command; Ctrl-C before it has been imported is no traceback, either."""
-    gc.set_threshold(_GC_OBJECTS)
-    for name, value in _START.items():
-        os.environ.setdefault(name, value)  # noqa: TID251 - read there only
+    gc.set_threshold(200_000)  # more objects than imports create, none of which is garbage
+    environment = os.environ  # noqa: TID251 - that of libraries and of the agent
+    # All products of numpy are small: further threads only wait for each other.
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.argv[1:2] == ["hook"]:
-        # An agent waits for it at each prompt: it does without the command line.
+        # An agent waits for it at each prompt: it does without the command line, and pydantic
+        # without reading the metadata of all packages, for plugins.
+        environment.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         from turnetl.install.hook_call import main as answer  # noqa: PLC0415 - of this command only
 
-        environment = os.environ  # noqa: TID251 - that of the agent
         answer(sys.argv[2:], environment, Path.home(), _answer_alone)
     share_heap()  # before the first import that starts threads
     try:

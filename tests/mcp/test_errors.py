@@ -12,9 +12,9 @@ from mcp.shared.exceptions import MCPError
 
 from tests.mcp.clients import answer, error, settings_of, text_of, with_client
 from turnetl.base.clock import now
+from turnetl.base.text import estimate_tokens
 from turnetl.graph.open import open_graph
 from turnetl.index.files import CATALOG
-from turnetl.llm.meter import estimate_tokens
 from turnetl.mcp.arguments import MIN_TOKENS
 from turnetl.mcp.server import history_server
 from turnetl.mcp.tools import ToolContext, tool_runner

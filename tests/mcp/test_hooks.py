@@ -12,10 +12,10 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import clean_environment, command_line, index_folder, run_in_process
 from tests.cli.test_status_of_locked_index import locked_by_another_process
+from turnetl.base.text import estimate_tokens
 from turnetl.index.files import write_lock
 from turnetl.install.agents import AGENTS, Agent, AnswerShape, HookMoment
 from turnetl.install.hook_call import HookCall, respond
-from turnetl.llm.meter import estimate_tokens
 from turnetl.mcp.hooks import PROMPT_TOKENS, START_TOKENS, answer_alone
 
 NOW = datetime(2026, 3, 3, 10, 0, tzinfo=UTC)

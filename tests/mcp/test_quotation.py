@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.mcp.clients import answer, called, quoted_text, text_of, unquoted_text, with_client
 from tests.mcp.hostile_archive import FORGED_END, FORGED_LINE, INVISIBLE, ORDER
 from turnetl.base.control_characters import displayed_text
-from turnetl.llm.meter import estimate_tokens
+from turnetl.base.text import estimate_tokens
 from turnetl.mcp.answer import Answer, parts_of, render
 from turnetl.mcp.arguments import MAX_TOKENS, MIN_TOKENS
 from turnetl.mcp.entries import text_line, text_lines, text_parts

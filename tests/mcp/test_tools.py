@@ -14,7 +14,7 @@ from tests.cli.archives import row, tool_call, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START
 from tests.mcp.clients import answer, quoted_text, text_of, with_client
-from turnetl.llm.meter import estimate_tokens
+from turnetl.base.text import estimate_tokens
 from turnetl.mcp.arguments import MAX_TOKENS, MIN_TOKENS, TOOLS
 
 TURN, FULL_TURN = "66185fa7", "66185fa7-4099-59d4-902f-2782174c6db2"

@@ -47,6 +47,14 @@ def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
 _MB = 1_000_000
 
 
+_BYTES_PER_TOKEN = 3
+
+
+def estimate_tokens(*texts: str) -> int:
+    """Return the approximate number of tokens of the texts, rather too high than too low."""
+    return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN) for text in texts)
+
+
 def size(count: int) -> str:
     return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"
 

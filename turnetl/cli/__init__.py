@@ -89,58 +89,22 @@ _SECTIONS = {
     for group, names in (*_OTHERS.items(), (_EVERY_DAY, " ".join(EVERY_DAY)))
     for place, name in enumerate(names.split())
 }
-_COMMANDS = {
-    "backfill": "backfill:backfill",
-    "plan": "plan:plan",
-    "sources": "backfill:sources",
-    "parse": "backfill:parse",
-    "filter": "backfill:filter_",
-    "ingest": "backfill:ingest",
-    "retry": "backfill:retry",
-    "summarize": "summarize:summarize",
-    "redo": "undo:redo",
-    "undo": "undo:undo",
-    "forget": "undo:forget",
-    "import": "export:import_",
-    "status": "inspect:status",
-    "runs": "inspect:runs_app",
-    "report": "inspect:report",
-    "verify": "verify:verify",
-    "graph": "verify:graph_app",
-    "communities": "summarize:app",
-    "migrate": "migrate:app",
-    "search": "search:search",
-    "index": "index:index_",
-    "evaluate": "index:evaluate",
-    "show": "history:show",
-    "timeline": "history:timeline",
-    "sessions": "history:sessions",
-    "resume": "history:resume",
-    "digest": "history:digest",
-    "entity": "entity:app",
-    "file": "history:file_",
-    "fix": "history:fix",
-    "why": "history:why",
-    "serve": "serve:serve",
-    "mcp": "serve:mcp",
-    "export": "export:export",
-    "install": "install:install",
-    "uninstall": "install:uninstall",
-    "hook": "install:hook",
-    "sql": "sql:sql",
-    "formats": "inspect:formats_",
-    "rules": "inspect:rules_",
-    "templates": "templates:app",
-    "model": "model:model_app",
-    "journal": "model:journal_app",
-    "config": "config:app",
-    "trust": "config:trust",
-    "prefect": "prefect:app",
-    "schema": "inspect:schema",
-    "completion": "config:completion_app",
-}
-"""What each command is, by module: only that of the command that runs is imported."""
-for _name, _command in _COMMANDS.items():
+_COMMANDS = """
+backfill:backfill plan:plan backfill:sources backfill:parse filter=backfill:filter_
+backfill:ingest backfill:retry summarize:summarize undo:redo undo:undo undo:forget
+import=export:import_ inspect:status runs=inspect:runs_app inspect:report verify:verify
+graph=verify:graph_app communities=summarize:app migrate=migrate:app search:search
+index=index:index_ index:evaluate history:show history:timeline history:sessions history:resume
+history:digest entity=entity:app file=history:file_ history:fix history:why serve:serve serve:mcp
+export:export install:install install:uninstall install:hook sql:sql formats=inspect:formats_
+rules=inspect:rules_ templates=templates:app model=model:model_app journal=model:journal_app
+config=config:app config:trust prefect=prefect:app inspect:schema completion=config:completion_app
+"""
+"""What each command is, by module, and its name if that is another: only the module of the command
+that runs is imported."""
+for _entry in _COMMANDS.split():
+    _name, _, _command = _entry.rpartition("=")
+    _name = _name or _command.partition(":")[2]
     _group, _place = _SECTIONS.get(_name, (None, None))
     app.command(
         f"turnetl.cli.{_command}",
@@ -154,34 +118,11 @@ _OPTIONS = Group("Options", sort_key=9)
 for _place, _name in enumerate(("--help", "--version")):
     app[_name].group, app[_name].sort_key = _OPTIONS, _place
 
-READING_COMMANDS = frozenset(
-    {
-        "completion",
-        "config",
-        "digest",
-        "entity",
-        "file",
-        "fix",
-        "formats",
-        "mcp",
-        "migrate",
-        "model",
-        "report",
-        "rules",
-        "runs",
-        "resume",
-        "schema",
-        "search",
-        "serve",
-        "sessions",
-        "show",
-        "sources",
-        "sql",
-        "status",
-        "timeline",
-        "why",
-    }
-)
+_READING = """
+completion config digest entity file fix formats mcp migrate model report resume rules runs schema
+search serve sessions show sources sql status timeline why
+"""
+READING_COMMANDS = frozenset(_READING.split())
 """Commands that write nothing but the search index: a second run starts from the beginning."""
 
 

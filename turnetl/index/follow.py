@@ -19,6 +19,7 @@ from turnetl.base.batched import batched
 from turnetl.base.graph_model import CommittedTurn, GroupVersion
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.base.terms import Tokenizer
+from turnetl.base.text import estimate_tokens
 from turnetl.episode_text.passages import split_passages
 from turnetl.index.catalog import Catalog, StoredQuestions, text_digest
 from turnetl.index.catalog_state import TOKENS
@@ -406,8 +407,6 @@ class EmbeddingEstimate:
 async def estimate_embedding(
     graph: FollowedGraph, groups: Sequence[IndexedGroup]
 ) -> EmbeddingEstimate:
-    from turnetl.llm.meter import estimate_tokens  # noqa: PLC0415 - a search does without
-
     versions = await graph.versions()
     turns, passages, tokens = 0, 0.0, 0.0
     for group, unread in sorted(unread_commits(groups, versions).items()):

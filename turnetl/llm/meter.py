@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from turnetl.base.model import Usage
+from turnetl.base.text import estimate_tokens
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.prices import Prices
 
 EMBEDDINGS = "embeddings"
-
-_BYTES_PER_TOKEN = 3
 
 
 class Meter:
@@ -80,8 +79,3 @@ def _with_token_counts(request: ChatRequest, response: ChatResponse) -> ChatResp
         prompt_tokens=response.prompt_tokens or estimate_tokens(*prompt),
         completion_tokens=response.completion_tokens or estimate_tokens(response.text),
     )
-
-
-def estimate_tokens(*texts: str) -> int:
-    """Return the approximate number of tokens of the texts, rather too high than too low."""
-    return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN) for text in texts)

@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from turnetl.base.errors import BadTurn
 from turnetl.base.model import Usage
+from turnetl.base.text import estimate_tokens
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
-from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import unescape_text
 from turnetl.llm.retry import strip_invisible

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from turnetl.llm.meter import estimate_tokens
+from turnetl.base.text import estimate_tokens
 
 _LOOKALIKE = re.compile(r"<(?=\s*/?\s*archive-text)", re.IGNORECASE)
 _MARK = re.compile(r" {0,8}(?:\| )?")

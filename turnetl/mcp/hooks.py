@@ -22,7 +22,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.private_files import NotReadable, read_regular
 from turnetl.base.projects import HOME, NO_PROJECT, TEMPORARY, project, project_root
 from turnetl.base.terms import Tokenizer
-from turnetl.base.text import HISTORY_HEAD, HISTORY_MARK, format_minute, one_line
+from turnetl.base.text import HISTORY_HEAD, HISTORY_MARK, estimate_tokens, format_minute, one_line
 from turnetl.episode_text.conversation import closing
 from turnetl.episode_text.retelling import importance
 from turnetl.formats.kit.counts import TooManyRows
@@ -30,7 +30,6 @@ from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.install.agents import HookMoment
 from turnetl.install.hook_call import HookCall
-from turnetl.llm.meter import estimate_tokens
 from turnetl.mcp.answer import cut_to_tokens
 from turnetl.pipeline.index import OpenIndex
 from turnetl.retrieval.digest import DigestFact, DigestSections, SessionDigest, digest

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from turnetl.base.batched import batched
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.base.model import Usage, Vector
+from turnetl.base.text import estimate_tokens
 from turnetl.llm.error_responses import join_path, nested_value, token_count
 from turnetl.llm.http import Endpoint, Timeouts
-from turnetl.llm.meter import Meter, estimate_tokens
+from turnetl.llm.meter import Meter
 from turnetl.llm.retry import RetryPolicy, Sleep, with_retries
 from turnetl.llm.vectors import pack
 

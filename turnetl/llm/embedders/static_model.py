@@ -21,6 +21,7 @@ from turnetl.llm.vectors import Matrix, pack
 PACKAGE = "wordllama"
 MODEL = "l2_supercat"
 DIMENSIONS = 256
+_TOKENIZER = Path("tokenizers", f"{MODEL}_tokenizer_config.json")
 
 _BATCH_TOKENS = 2048
 """Whose vectors are in memory together: 2 MB, which the caches of a processor hold."""
@@ -97,7 +98,7 @@ class StaticModel:
 
     @cached_property
     def _tokens(self) -> Callable[[str], tuple[int, ...]]:
-        content = self._tokenizer_file.read_bytes()
+        content = (self.folder / _TOKENIZER).read_bytes()
         vocabulary = msgspec.json.decode(content, type=_TokenizerFile).model.vocab
         return lru_cache(_REMEMBERED)(_Tokenizer(vocabulary).tokens)
 
@@ -105,14 +106,10 @@ class StaticModel:
     def _tokens_of_many(self) -> Callable[[str], tuple[int, ...]]:
         from tokenizers import Tokenizer  # noqa: PLC0415 - of many texts only
 
-        encode = Tokenizer.from_file(str(self._tokenizer_file)).encode_batch_fast
+        encode = Tokenizer.from_file(str(self.folder / _TOKENIZER)).encode_batch_fast
         return lru_cache(_REMEMBERED)(
             lambda text: tuple(encode([text], add_special_tokens=False)[0].ids)
         )
-
-    @property
-    def _tokenizer_file(self) -> Path:
-        return self.folder / "tokenizers" / f"{MODEL}_tokenizer_config.json"
 
 
 class _Model(msgspec.Struct):
@@ -142,15 +139,14 @@ class _Tokenizer:
         self._of_word = lru_cache(_REMEMBERED_WORDS)(self._merged)
 
     def tokens(self, text: str) -> tuple[int, ...]:
-        return tuple(self._tokens(text))
-
-    def _tokens(self, text: str) -> Iterator[int]:
+        found: list[int] = []
         for place, part in enumerate(_SPECIAL.split(text)):
             if place % 2:
-                yield self._numbers[part]
+                found.append(self._numbers[part])
             elif part:
                 for word in _WORD.findall(_SPACE + part.replace(" ", _SPACE)):
-                    yield from self._of_word(word)
+                    found += self._of_word(word)
+        return tuple(found)
 
     def _merged(self, word: str) -> tuple[int, ...]:
         parts = [*self._characters(word)]
@@ -170,9 +166,8 @@ class _Tokenizer:
             propose(left)
         while merges:
             *_, left, both = heappop(merges)
-            right = after[left]
             # A merge may be outdated: one of its parts is now a part of another.
-            if parts[left] and right and parts[left] + parts[right] == both:
+            if parts[left] and (right := after[left]) and parts[left] + parts[right] == both:
                 parts[left], parts[right] = both, ""
                 after[left] = following = after[right]
                 if following:
