@@ -84,6 +84,8 @@ lint-deploy: $(VENV)/.ready
 	    .github/ISSUE_TEMPLATE/leak.yml .github/ISSUE_TEMPLATE/lost-turn.yml .github/ISSUE_TEMPLATE/wrong-count.yml
 	$(LINT)/$(SCRIPTS)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(LINT)/$(SCRIPTS)/kubernetes-validate --strict deploy/kubernetes/turnetl.yaml
+	$(BIN)/python deploy/shard_job.py > build/shard-job.yaml
+	$(LINT)/$(SCRIPTS)/kubernetes-validate --strict build/shard-job.yaml
 
 # The packages of the lock, as installed on this platform. The tools have an environment of their own:
 # with one of their packages, `import jsonschema` takes a second, in each process of Prefect too.

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from logging import LogRecord
 
 from prefect import get_run_logger
+from prefect._internal.control_listener import get_intent
 from prefect.exceptions import MissingContextError
 from prefect.logging.handlers import APILogHandler
 
@@ -20,6 +21,9 @@ def turnetl_log() -> Iterator[None]:
 
     A worker whose setting PREFECT_LOGGING_EXTRA_LOGGERS names turnetl sends its records already.
     """
+    for name in _OF_RUNS:
+        # Once in a process: its tasks may end after the flow.
+        logging.getLogger(name).addFilter(is_no_cancelled_crash)
     logger, handler = logging.getLogger("turnetl"), _RunHandler()
     level = logger.level
     is_sent = any(isinstance(one, APILogHandler) for one in logger.handlers)
@@ -48,6 +52,14 @@ class _RunHandler(logging.Handler):
             log = self._of_flow
         text = record.getMessage() + details(record)
         log.log(record.levelno, "%s", displayed_message(text), exc_info=record.exc_info)
+
+
+_OF_RUNS = ("prefect.flow_runs", "prefect.task_runs")
+
+
+def is_no_cancelled_crash(record: LogRecord) -> bool:
+    """Return False for the crash that Prefect logs for each task of a run that is cancelled."""
+    return get_intent() != "cancel" or not record.getMessage().startswith("Crash detected!")
 
 
 _LOGGERS = ("turnetl.extraction.config", "turnetl.extraction.templates")

@@ -109,6 +109,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("digest", "--since", "2020-01-01"),
     ("digest", "--since", "2020-01-01", "--by", "project", "--markdown"),
     ("digest", "--group", NAME),
+    ("entity", "duplicates"),
     ("entity", "merge", NAME, f"no {NAME}", "--dry-run"),
     ("entity", "split", NAME, f"no {NAME}", "--dry-run"),
     ("communities", "build"),

@@ -65,6 +65,7 @@ TESTED_ELSEWHERE = {
     "timeline": "test_history.py",
     "resume": "test_sessions.py",
     "entity": "test_history.py",
+    "entity duplicates": "test_entity.py",
     "entity merge": "test_entity.py",
     "entity split": "test_entity.py",
     "file": "test_history.py",

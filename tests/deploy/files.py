@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
+FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file() and path.suffix != ".pyc")
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 UNITS = sorted((DEPLOY / "systemd").iterdir())
 COMPOSE: dict[str, Any] = YAML(typ="safe").load(DEPLOY / "compose.yaml")

@@ -9,6 +9,7 @@ import pytest
 from prefect.settings import Settings as PrefectSettings
 from pydantic import BaseModel
 
+from deploy.shard_job import shard_job
 from tests.cli.command import run_in_process
 from tests.deploy.files import (
     COMPOSE,
@@ -98,6 +99,14 @@ def test_a_command_is_a_program_of_the_image_and_takes_its_arguments(place: str)
     else:
         documented_commands = (documented.SERVER, documented.DEPLOY, documented.WORKER)
         assert any([name, *arguments][: len(one)] == one for one in documented_commands)
+
+
+def test_a_shard_runs_in_a_job_with_the_access_of_the_worker() -> None:
+    (shard,) = shard_job()["spec"]["template"]["spec"]["containers"]
+    worker = next(one for one in containers() if one["name"] == "worker")
+    same = ("image", "envFrom", "env", "resources", "securityContext", "volumeMounts")
+    assert {key: shard[key] for key in same} == {key: worker[key] for key in same}
+    assert "{{" not in str(shard_job())
 
 
 def test_a_variable_is_a_setting(subtests: pytest.Subtests) -> None:

@@ -51,7 +51,7 @@ async def test_the_same_responses_make_the_same_graph(
 async def test_without_preprocessing_every_request_is_graphitis_own(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
-    """But for the dates of a fact, which turnetl takes from the turn, and for summaries."""
+    """But for the dates of a fact, the turn's, for summaries, and for limits of a response."""
     turns = sample_turns.episodes()
     await add_episodes(graphiti, turns, ontology.NO_ONTOLOGY, None)
     own = ({"valid_at", "invalid_at"}, {"summaries"})

@@ -227,16 +227,24 @@ def turn_numbers(turns: Sequence[Episode]) -> TurnNumbers:
     return {str(turn.turn_id): number for number, turn in enumerate(turns)}
 
 
+def _without_limits(value: Any) -> Any:
+    if isinstance(value, dict):
+        limits = ("max_tokens", "max_completion_tokens", "maxItems")
+        return {key: _without_limits(one) for key, one in value.items() if key not in limits}
+    return [*map(_without_limits, value)] if isinstance(value, list) else value
+
+
 def request_bodies(requests: Iterable[ReceivedRequest]) -> Counter[str]:
     """Return each request as a provider receives it, with all fields.
 
     Lists without an order in Graphiti are sorted: earlier turns, which it reads by uuid, and
-    labels, which it takes from a set. Summaries of candidates are left out.
+    labels, which it takes from a set. Summaries of candidates are left out, and so are the limits
+    of a response: turnetl's end what a small model repeats.
     """
     return Counter(
         json.dumps(
             {
-                **request.body,
+                **_without_limits(request.body),
                 "messages": [
                     {**message, "content": _sort_unordered_lists(message["content"])}
                     for message in request.body["messages"]

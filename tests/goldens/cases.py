@@ -140,6 +140,7 @@ STRUCTURAL = (
     GoldenCase("digest --group shoebox --since 2026-04"),
     GoldenCase("entity webhook_events -n 1"),
     GoldenCase("entity webhook", "unknown_name", code=2),
+    GoldenCase("entity duplicates"),
     GoldenCase("entity merge webhook_events webhook_events --yes", "same"),
     GoldenCase("entity split webhook_events webhook", "not_merged", code=2),
     GoldenCase("file src/bookshop/cart.py -n 1"),

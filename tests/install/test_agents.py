@@ -10,7 +10,7 @@ import pytest
 from tests.cli.command import CommandResult, clean_environment, command_line, run_in_process
 from tests.cli.typed_terminal import answered
 from turnetl.agent_sources import AgentMachine
-from turnetl.install.agents import AGENTS, Agent, HookMoment
+from turnetl.install.agents import AGENTS, Agent, HookMoment, hook_command, hook_entry
 from turnetl.install.changes import BACKUP, config_folder, server_file
 from turnetl.install.config_text import ConfigFormat, read_config
 
@@ -119,6 +119,31 @@ def test_the_difference_shows_no_line_that_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ['{"key": "sk-secret"}', '{\n  "key": "sk-secret"\n}\n'], ids=["one line", "last"]
+)
+def test_the_difference_shows_nothing_that_stays_within_a_line(text: str, tmp_path: Path) -> None:
+    _with_agent(AGENTS[0], tmp_path, text)
+    shown = run_in_process("install", "claude-code", "--dry-run", folder=tmp_path).stdout
+    assert '"mcpServers": {' in shown
+    assert "sk-secret" not in shown
+
+
+def test_a_repeated_installation_keeps_the_hooks_and_gives_them_the_present_program(
+    tmp_path: Path,
+) -> None:
+    _with_agent(AGENTS[0], tmp_path)
+    settings = tmp_path / ".claude" / "settings.json"
+    _install(tmp_path, "claude-code", "--hook", "prompt", "--all-projects")
+    first = settings.read_text()
+    settings.write_text(
+        first.replace(first.split('"command": "')[1].split(" hook")[0], "/old/TURNETL.EXE")
+    )
+    again = _install(tmp_path, "claude-code", "--json").json
+    assert again["agents"][0]["hooks"] == ["prompt"]
+    assert settings.read_text() == first
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         (b'{\n  "a": 1,\n  "b" 2\n}\n', "is not valid JSON in line 3"),
@@ -217,6 +242,21 @@ def test_nobody_is_asked_without_a_terminal_and_nothing_is_written(tmp_path: Pat
     assert result.messages == [
         "turnetl: nothing was written: confirm it on a terminal, or add --yes"
     ]
+
+
+@pytest.mark.parametrize("program", ["C:\\bin\\turnetl.exe", "C:\\Program Files\\turnetl.exe"])
+@every_agent
+def test_on_windows_a_shell_runs_the_command_of_a_hook(agent: Agent, program: str) -> None:
+    """A path in quotes is a text for PowerShell, unless `&` calls it."""
+    for moment in agent.moments():
+        line = hook_command(agent, moment, (program,), windows=True)
+        assert "\\" not in line
+        calls = line.startswith("& ")
+        assert calls == (" " in program and agent.name in ("codex", "gemini", "cursor"))
+        entry = hook_entry(agent.hooks, moment, line) if agent.hooks else None
+        assert entry is not None
+        handler = entry.value.get("hooks", [entry.value])[0]
+        assert entry.is_own(handler)
 
 
 def test_two_installations_lose_nothing_of_each_other(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 from tests.legacy import migrating
 from tests.legacy.sessions import legacy_sessions
 from tests.prefect import documented
+from tests.prefect.own_server import eventually
 from tests.servers.prefect_server import ROOT, PrefectServer
 from turnetl import wiring
+from turnetl.base.clock import now
 from turnetl.settings import Settings
 
 pytestmark = pytest.mark.prefect
@@ -131,6 +134,37 @@ def test_no_usage_statistics_are_sent_to_prefect(deployed: PrefectServer) -> Non
     """Neither the server, nor Prefect's commands, the worker and the runs."""
     hosts = {host for host, _ in deployed.connections}
     assert hosts == {"127.0.0.1"}
+
+
+@pytest.mark.full
+def test_a_schedule_starts_a_run_without_anybody(deployed: PrefectServer, tmp_path: Path) -> None:
+    archive = shutil.copy(ROOT / "data/archives/shoebox/2026-04-19-heic.jsonl", tmp_path)
+    deployment = deployed.deployment("rescue/rescue")
+    soon = now() + timedelta(seconds=5)
+    daily = {
+        "schedule": {"interval": 86_400, "anchor_date": soon.isoformat()},
+        "active": True,
+        "parameters": {"archives": [str(archive)], "lake": str(tmp_path / "lake")},
+    }
+    path = f"deployments/{deployment}/schedules"
+    (schedule,) = deployed.post(path, [daily]).raise_for_status().json()
+    try:
+        done = eventually(lambda: _done_by_schedule(deployed, deployment, str(archive)))
+    finally:
+        deployed.delete(f"{path}/{schedule['id']}").raise_for_status()
+    assert done["state_type"] == "COMPLETED", done["state"]
+    assert done["auto_scheduled"]
+    assert list((tmp_path / "lake" / "turns" / "shoebox").glob("*.parquet"))
+
+
+def _done_by_schedule(
+    prefect: PrefectServer, deployment: str, archive: str
+) -> dict[str, Any] | None:
+    """Return a run that ended, and that the schedule of this archive created."""
+    ended = {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED"]}}
+    runs = {"flow_runs": {"deployment_id": {"any_": [deployment]}, "state": ended}}
+    found: list[dict[str, Any]] = prefect.post("flow_runs/filter", runs).json()
+    return next((run for run in found if run["parameters"]["archives"] == [archive]), None)
 
 
 def _scheduled(prefect: PrefectServer) -> list[str]:

@@ -88,6 +88,10 @@ def test_a_cancelled_run_ends_as_cancelled_and_the_next_one_completes_the_graph(
     done = backfill.server.api.run("prefect", "flow-run", "cancel", run)
     assert done.returncode == 0, done.stdout + done.stderr
     assert backfill.finish(run) == ("CANCELLED", "Cancelled")
+    # Its log is sent in batches; its end is among the last lines.
+    of_run = {"logs": {"flow_run_id": {"any_": [run]}}}
+    log = eventually(lambda: backfill.server.api.post("logs/filter", of_run).json())
+    assert [one["message"] for one in log if "Crash detected!" in one["message"]] == []
     backfill.release()
     assert backfill.finish(backfill.start())[0] == "COMPLETED"
     backfill.check_complete()

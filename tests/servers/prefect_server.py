@@ -72,10 +72,16 @@ class PrefectServer:
         path = f"deployments/{self.deployment(name)}/create_flow_run"
         return self.post(path, {"parameters": parameters})
 
-    def post(self, path: str, content: dict[str, Any]) -> httpx.Response:
+    def post(self, path: str, content: Any) -> httpx.Response:
         """Send a request, and again while the database is locked, as Prefect's client does."""
+        return self._send("POST", path, json=content)
+
+    def delete(self, path: str) -> httpx.Response:
+        return self._send("DELETE", path)
+
+    def _send(self, method: str, path: str, **content: Any) -> httpx.Response:
         for _ in range(_ATTEMPTS):
-            response = httpx.post(f"{self.url}/{path}", json=content, timeout=30)
+            response = httpx.request(method, f"{self.url}/{path}", timeout=30, **content)
             if response.status_code != httpx.codes.SERVICE_UNAVAILABLE:
                 break
             time.sleep(1)

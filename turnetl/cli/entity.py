@@ -1,6 +1,7 @@
 """`turnetl entity`: what is known about one, and which entities are one."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ from cyclopts import App
 
 from turnetl import console
 from turnetl.base.clock import now
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli import history
 from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
@@ -71,6 +73,30 @@ def split(
     return _execute(
         pipeline.preview_split, (entity, alias), groups, Confirmation(dry_run, yes, common)
     )
+
+
+@app.command
+def duplicates(
+    *, groups: GroupNames = (), yes: Yes = False, common: CommonOptions = NO_COMMON
+) -> int:
+    """List entities of a group that may be one, the most certain first, with what speaks for it.
+
+    Args:
+        yes: Merge those that are certain, as `turnetl entity merge` does; `split` takes it back.
+    """
+    from turnetl import pipeline
+    from turnetl.views import redo as view
+
+    settings, options = common.settings(), pipeline.RunOptions()
+    report = console.run_async(pipeline.duplicate_entities(settings, groups=groups))
+    code: int = ExitCode.DONE
+    if yes and report.certain:
+        plan = console.run_async(pipeline.preview_duplicates(settings, report, options, now))
+        redo = common.executed(partial(pipeline.merge, settings, plan, options, now))
+        console.print_messages(view.messages(redo))
+        report, code = replace(report, redo=redo), view.exit_code(redo)
+    console.print_result(view.duplicates(report), report, as_json=common.json)
+    return code
 
 
 def _execute(

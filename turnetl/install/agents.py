@@ -15,6 +15,8 @@ from turnetl.install.config_text import ConfigEntry, ConfigFormat
 
 SERVER = "turnetl"
 """The name of the server, by which a backfill recognises the calls of its tools."""
+ALL_PROJECTS = "--all-projects"
+"""The option of a hook that also quotes other projects than that of the session."""
 _TIMEOUT = 10
 """Seconds after which an agent stops waiting for a hook."""
 
@@ -68,6 +70,8 @@ class AgentHooks:
     """What a file of hooks must have beside them."""
     unit: int = 1
     """Units of its timeout in a second."""
+    powershell: bool = False
+    """Whether PowerShell runs its commands on Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ AGENTS = (
             },
             HandlerShape.GROUPED,
             AnswerShape.SPECIFIC,
+            powershell=True,
         ),
         advice="Codex runs new hooks only after you trust them: open `/hooks` in it",
     ),
@@ -172,6 +177,7 @@ AGENTS = (
             HandlerShape.GROUPED,
             AnswerShape.SPECIFIC,
             unit=1_000,
+            powershell=True,
         ),
         why_less="Gemini CLI reads no context from a hook at a compaction",
     ),
@@ -212,6 +218,7 @@ AGENTS = (
             HandlerShape.FLAT,
             AnswerShape.SNAKE,
             header={"version": 1},
+            powershell=True,
         ),
         why_less=_CONTEXT_ONLY_AT_START.format("Cursor"),
     ),
@@ -271,16 +278,29 @@ def hook_entry(hooks: AgentHooks, moment: HookMoment, command: str) -> ConfigEnt
 
 
 def hook_command(
-    agent: Agent, moment: HookMoment, command: Sequence[str], options: Sequence[str] = ()
+    agent: Agent,
+    moment: HookMoment,
+    command: Sequence[str],
+    options: Sequence[str] = (),
+    *,
+    windows: bool = False,
 ) -> str:
-    """Return the command line of a hook; `command`: program and options, without the verb."""
+    """Return the command line of a hook; `command`: program and options, without the verb.
+
+    On Windows an agent may run it in bash, PowerShell or cmd. A path with `/` and without spaces
+    needs no quotes, and is a command in each of them; PowerShell prints a quoted one.
+    """
     program, *words = command
+    if windows:
+        program = program.replace("\\", "/")
     verb = ["hook", moment.value, "--agent", agent.name]
-    return " ".join(map(shlex.quote, (program, *verb, *options, *words)))
+    call = " ".join(map(shlex.quote, (program, *verb, *options, *words)))
+    prints = windows and agent.hooks is not None and agent.hooks.powershell
+    return f"& {call}" if prints and call.startswith("'") else call
 
 
 _COMMANDS = ("command", "bash")
-_OWN_HOOK = re.compile(r"\bturnetl(?:\.exe)?['\"]? hook (?P<moment>[a-z-]+) --agent ")
+_OWN_HOOK = re.compile(r"\b(?i:turnetl(?:\.exe)?)['\"]? hook (?P<moment>[a-z-]+) --agent ")
 
 
 def _is_own_server(value: Any) -> bool:
@@ -291,4 +311,4 @@ def _is_own_server(value: Any) -> bool:
         command, *words = command
     if not (isinstance(command, str) and isinstance(words, list)):
         return False
-    return PurePath(command.replace("\\", "/")).stem == SERVER and words[:1] == ["mcp"]
+    return PurePath(command.replace("\\", "/")).stem.lower() == SERVER and words[:1] == ["mcp"]

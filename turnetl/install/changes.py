@@ -9,8 +9,8 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +24,9 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.results import described
 from turnetl.install.agents import (
     AGENTS,
+    ALL_PROJECTS,
     Agent,
+    AgentHooks,
     HookMoment,
     hook_command,
     hook_entry,
@@ -35,7 +37,7 @@ from turnetl.install.config_text import (
     ConfigEntry,
     ConfigFormat,
     containers,
-    has_entry,
+    own_values,
     read_config,
     with_entries,
     without_entries,
@@ -82,7 +84,10 @@ class AgentChange:
 
     agent: Annotated[str, described("The name of the agent on the command line.")]
     title: Annotated[str, described("The name of the agent.")]
-    hooks: Annotated[tuple[HookMoment, ...], described("The hooks that were asked for.")]
+    hooks: Annotated[
+        tuple[HookMoment, ...],
+        described("The hooks: those asked for, and those of an earlier installation."),
+    ]
     files: Annotated[tuple[FileChange, ...], described("The files, each once.")]
     note: Annotated[str, described("What the agent lacks, or what to do in it; empty: nothing.")]
 
@@ -158,8 +163,10 @@ class Installation:
         return InstallReport(self.removes, agents, done)
 
     def _change(self, agent: Agent, *, done: bool) -> AgentChange:
-        moments = tuple(one for one in HookMoment if one in self.hooks and one in agent.moments())
-        plans = [self._planned(file) for file in self._files(agent, moments)]
+        hooks = {**self._registered(agent), **dict.fromkeys(self.hooks, self.hook_options)}
+        moments = tuple(one for one in HookMoment if one in hooks and one in agent.moments())
+        files = self._files(agent, {moment: hooks[moment] for moment in moments})
+        plans = [self._planned(file) for file in files]
         # An agent gets all of it or nothing.
         if any(plan.change.problem for plan in plans):
             plans = [plan.refused() for plan in plans if not plan.is_missing]
@@ -172,22 +179,52 @@ class Installation:
         changes = tuple(plan.change for plan in plans if not (self.removes and plan.is_missing))
         return AgentChange(agent.name, agent.title, moments, changes, "; ".join(notes))
 
-    def _files(self, agent: Agent, moments: Sequence[HookMoment]) -> "list[_ConfigFile]":
-        """Return the files with their entries; to remove, all that there may be."""
+    def _files(
+        self, agent: Agent, hooks: Mapping[HookMoment, Sequence[str]]
+    ) -> "list[_ConfigFile]":
+        """Return the files with their entries; to remove, all that there may be.
+
+        `hooks`: with the options of each.
+        """
         entries = {server_file(agent, self.machine): [server_entry(agent, self.command)]}
         kinds = {server_file(agent, self.machine): agent.kind}
         headers: dict[Path, dict[str, Any]] = {}
         if agent.hooks is not None:
             file = config_folder(agent, self.machine) / agent.hooks.file
-            for moment in agent.moments() if self.removes else moments:
-                line = hook_command(agent, moment, self.command, self.hook_options)
-                entries.setdefault(file, []).append(hook_entry(agent.hooks, moment, line))
+            for moment, options in hooks.items():
+                entry = self._hook(agent, agent.hooks, moment, options)
+                entries.setdefault(file, []).append(entry)
             kinds.setdefault(file, ConfigFormat.JSON)
             headers[file] = dict(agent.hooks.header)
         return [
             _ConfigFile(path, tuple(found), kinds[path], headers.get(path, {}))
             for path, found in entries.items()
         ]
+
+    def _hook(
+        self, agent: Agent, hooks: AgentHooks, moment: HookMoment, options: Sequence[str] = ()
+    ) -> ConfigEntry:
+        is_windows = self.machine.platform == "win32"
+        line = hook_command(agent, moment, self.command, options, windows=is_windows)
+        return hook_entry(hooks, moment, line)
+
+    def _registered(self, agent: Agent) -> dict[HookMoment, tuple[str, ...]]:
+        """Return the hooks of an earlier installation, with the options that they keep.
+
+        They get the present program and history. A file that cannot be read has none: the change of
+        its other entries says why.
+        """
+        found: dict[HookMoment, tuple[str, ...]] = {}
+        if agent.hooks is None:
+            return found
+        path = config_folder(agent, self.machine) / agent.hooks.file
+        with suppress(BadConfig):
+            text = _ConfigFile(path, (), ConfigFormat.JSON, {}).read()[1]
+            values = read_config(text or "", ConfigFormat.JSON)
+            for moment in agent.moments():
+                if own := own_values(values, self._hook(agent, agent.hooks, moment)):
+                    found[moment] = (ALL_PROJECTS,) if ALL_PROJECTS in str(own) else ()
+        return found
 
     def _planned(self, file: "_ConfigFile") -> "_PlannedFile":
         try:
@@ -254,7 +291,7 @@ class _ConfigFile:
     header: dict[str, Any]
 
     def extended(self) -> _PlannedFile:
-        target, before = self._read()
+        target, before = self.read()
         text = before or ""
         values = read_config(text, self.kind)
         headers = [
@@ -265,16 +302,16 @@ class _ConfigFile:
         after = with_entries(text, [*headers, *self.entries], self.kind)
         if before is None:
             return self._planned(target, before, after, FileAction.CREATED)
-        is_first = not any(has_entry(values, entry) for entry in self.entries)
+        is_first = not any(own_values(values, entry) for entry in self.entries)
         backup = _backup(target) if is_first and before != after else None
         return self._planned(target, before, after, FileAction.CHANGED, backup)
 
     def without(self) -> _PlannedFile:
-        target, before = self._read()
+        target, before = self.read()
         if before is None:
             return self._planned(target, None, None, FileAction.UNCHANGED)
         values = read_config(before, self.kind)
-        found = [entry for entry in self.entries if has_entry(values, entry)]
+        found = [entry for entry in self.entries if own_values(values, entry)]
         original = _read(_backup(target)) if _backup(target).is_file() else None
         after = self._restored(before, found, original)
         action = FileAction.DELETED if after is None else FileAction.CHANGED
@@ -297,7 +334,7 @@ class _ConfigFile:
         is_same = "".join(after.split()) == "".join(original.split())
         return original if is_same and read_config(after, self.kind) == values else after
 
-    def _read(self) -> tuple[Path, str | None]:
+    def read(self) -> tuple[Path, str | None]:
         """Return the file that is written, and its text; None if there is none."""
         path = self.path
         try:
@@ -389,13 +426,33 @@ def _is_writable(path: Path) -> bool:
 
 
 def _diff(before: str | None, after: str | None) -> Iterator[str]:
-    lines = difflib.unified_diff(
-        (before or "").splitlines(), (after or "").splitlines(), n=0, lineterm=""
-    )
-    for line in lines:
-        # Other lines may have secrets: none is shown for context.
-        if not line.startswith(("---", "+++", "@@")):
-            yield line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
+    old, new = (before or "").splitlines(), (after or "").splitlines()
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for _, start, end, new_start, new_end in matcher.get_opcodes():
+        removed, added = "\n".join(old[start:end]), "\n".join(new[new_start:new_end])
+        if removed == added:
+            continue
+        # What stays may have secrets, also within a line.
+        head = _same(removed, added)
+        tail = _same(removed[head:][::-1], added[head:][::-1])
+        for sign, text in (("-", removed), ("+", added)):
+            last = len(text) - tail
+            shown = f"{_hidden(text[:head])}{text[head:last]}{_hidden(text[last:])}"
+            for line in shown.split("\n") if text else ():
+                cut = line if len(line) < _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"
+                yield f"{sign}{cut}"
+
+
+def _same(one: str, other: str) -> int:
+    """Return the number of characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    shorter = min(len(one), len(other))
+    return next((place for place, (first, second) in pairs if first != second), shorter)
+
+
+def _hidden(text: str) -> str:
+    """Return what stays of a line that changes: as it is, if it is marks and space only."""
+    return "…" if any(map(str.isalnum, text)) else text
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Entries of a configuration file: text in, changed text out. Nothing else in it changes.
 
 JSON may have comments and commas after the last value. Comments, order, indentation and line ends
-stay, because an entry is written into the text, and cut out of it. TOML gets one table at its end.
-Each change is checked: the changed text must have the same values as before, and the entry.
+stay, because an entry is written into the text, and cut out of it. TOML gets one table at its end,
+and a change of it is checked: the changed text must have the same values as before, and the entry.
 """
 
 import json
@@ -66,7 +66,7 @@ def with_entries(text: str, entries: Sequence[ConfigEntry], kind: ConfigFormat) 
         BadConfig: it is not valid, or something else is where an entry belongs.
     """
     for entry in entries:
-        found = _find(read_config(text, kind), entry)
+        found = own_values(read_config(text, kind), entry)
         added = _with_keys_of_user(entry, found)
         if found == _own_parts(added, added.value):
             continue
@@ -100,14 +100,9 @@ def without_entries(
     """
     remove = _toml_without if kind is ConfigFormat.TOML else _json_without
     for entry in entries:
-        while _find(read_config(text, kind), entry):
+        while own_values(read_config(text, kind), entry):
             text = remove(text, entry, keep)
     return text
-
-
-def has_entry(values: Mapping[str, Any], entry: ConfigEntry) -> bool:
-    """Return whether a configuration has an entry of turnetl in that place."""
-    return bool(_find(values, entry))
 
 
 def containers(values: Mapping[str, Any]) -> frozenset[Path]:
@@ -127,8 +122,8 @@ def _containers(entry: ConfigEntry) -> frozenset[Path]:
     return frozenset(entry.path[:length] for length in range(len(entry.path) + 1))
 
 
-def _find(values: Any, entry: ConfigEntry) -> list[Any]:
-    """Return turnetl's values in the place of an entry.
+def own_values(values: Any, entry: ConfigEntry) -> list[Any]:
+    """Return what a configuration has of turnetl in the place of an entry.
 
     Raises:
         BadConfig: something else is there.

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import Any
 
-from turnetl.install.agents import AGENTS, Agent, AnswerShape, HookMoment
+from turnetl.install.agents import AGENTS, ALL_PROJECTS, Agent, AnswerShape, HookMoment
 
 if sys.platform != "win32":
     import fcntl
@@ -123,7 +123,7 @@ def read_call(words: Sequence[str], content: bytes) -> tuple[HookCall, Agent]:
             `MAX_BYTES` bytes.
     """
     moment, *rest = words or ("",)
-    flags = {word for word in rest if word == "--all-projects"}
+    flags = {word for word in rest if word == ALL_PROJECTS}
     pairs = [word for word in rest if word not in flags]
     options = dict(zip(pairs[::2], pairs[1::2], strict=True))
     agent = next(one for one in AGENTS if one.name == options.get("--agent"))
@@ -255,7 +255,8 @@ def start_backfill(call: HookCall, state: Path) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=Path.home(),
+                # A trusted config file there may name another lake, as it does for an answer.
+                cwd=call.directory if Path(call.directory).is_dir() else Path.home(),
                 start_new_session=True,
                 # The child keeps the lock until it ends.
                 pass_fds=() if sys.platform == "win32" else (lock.fileno(),),
@@ -264,5 +265,6 @@ def start_backfill(call: HookCall, state: Path) -> None:
 
 def _command(call: HookCall) -> list[str]:
     gently = ["nice", "-n", "10"] if os.name == "posix" else []
-    program = [sys.executable, "-m", "turnetl"]
+    # Without -P, Python would import modules from the working directory, which is the agent's.
+    program = [sys.executable, "-P", "-m", "turnetl"]
     return [*gently, *program, "backfill", "--yes", *call.options]

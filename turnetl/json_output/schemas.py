@@ -38,6 +38,7 @@ from turnetl.parsing import ParsedFiles
 from turnetl.pipeline.history import Fixes
 from turnetl.pipeline.opened_items import ArchiveLines, IndexAnswer
 from turnetl.pipeline.origin import FileAuthorship
+from turnetl.pipeline.run_merge import DuplicateReport
 from turnetl.pipeline.search import SearchResult
 from turnetl.prefect_report import DoctorReport, SetupReport
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
@@ -115,6 +116,7 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "resume": (IndexAnswer[Resumption],),
     "digest": (IndexAnswer[Digest],),
     "entity": (IndexAnswer[EntityDetails],),
+    "entity duplicates": (DuplicateReport,),
     "entity merge": (RedoReport,),
     "entity split": (RedoReport,),
     "file": (IndexAnswer[EntityDetails],),

@@ -36,7 +36,7 @@ from turnetl.retrieval.digest import DigestFact, DigestSections, SessionDigest, 
 from turnetl.retrieval.hits import SearchHit, hit_facts
 from turnetl.retrieval.match import Match, query_words
 from turnetl.retrieval.search import search
-from turnetl.settings import load_settings
+from turnetl.settings import Settings, load_settings
 
 if TYPE_CHECKING:  # it imports the lake, which a hook that answers alone does without
     from turnetl.pipeline.index_reader import IndexReader
@@ -78,7 +78,7 @@ def answer_alone(call: HookCall) -> str:
     async def answered() -> str:
         async with wiring.embedder(settings) as embedder:
             with closed(wiring.search_index(settings, embedder)) as index:
-                return await hook_answer(OpenIndex(index, embedder), call)
+                return await hook_answer(OpenIndex(index, embedder), call, settings)
 
     return asyncio.run(answered())
 
@@ -89,7 +89,7 @@ async def answer_beside(reader: "IndexReader", call: HookCall) -> str:
         return text
     if _may_cost(call, remote=wiring.is_remote(reader.settings)):
         return ""
-    return (await reader.read(lambda opened: hook_answer(opened, call))).value
+    return (await reader.read(lambda opened: hook_answer(opened, call, reader.settings))).value
 
 
 def _may_cost(call: HookCall, *, remote: bool) -> bool:
@@ -120,9 +120,9 @@ def session_so_far(call: HookCall) -> str:
     return ""
 
 
-async def hook_answer(opened: OpenIndex, call: HookCall) -> str:
+async def hook_answer(opened: OpenIndex, call: HookCall, settings: Settings) -> str:
     """Return the text for the model; "" if there is nothing to say."""
-    groups = _groups(opened.index, call)
+    groups = _groups(opened.index, call, settings)
     if not groups:
         return ""
     chosen = Selection(groups=groups)
@@ -143,20 +143,31 @@ async def hook_answer(opened: OpenIndex, call: HookCall) -> str:
             return ""
 
 
-def _groups(index: PersistentIndex, call: HookCall) -> tuple[GroupId, ...]:
+def _groups(index: PersistentIndex, call: HookCall, settings: Settings) -> tuple[GroupId, ...]:
     """Return the groups of the project; none of a folder that is no project."""
     known = tuple(group.group_id for group in index.groups() if not ids.is_shadow(group.group_id))
     if call.all_projects:
         return known
     name = project(call.directory)
-    own = () if name in (NO_PROJECT, HOME, TEMPORARY) else (ids.group_id(name),)
+    if name in (NO_PROJECT, HOME, TEMPORARY):
+        return ()
+    own = {ids.group_id(name)}
+    if settings.group or settings.group_map:
+        named = wiring.archive_grouping(settings, stores=False)
+        of_formats = (
+            named.group(call.directory, one.name, call.transcript) for one in formats.FORMATS
+        )
+        own.update(of_formats)
     return tuple(one for one in known if one in own)
 
 
 def _is_here(receipt: Receipt, call: HookCall) -> bool:
-    """Return whether a turn is of the folder: projects of the same name share a group."""
+    """Return whether a turn is of the folder: projects may share a group, or a name."""
+    if call.all_projects:
+        return True
     roots = project_root(receipt.cwd), project_root(call.directory)
-    return call.all_projects or None in roots or roots[0] == roots[1]
+    is_same = project(receipt.cwd) == project(call.directory)
+    return is_same and (None in roots or roots[0] == roots[1])
 
 
 def _overview(index: PersistentIndex, chosen: Selection, call: HookCall) -> list[str]:

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
-    from turnetl.pipeline.run_merge import merge, preview_merge, preview_split
+    from turnetl.pipeline.run_merge import (
+        duplicate_entities,
+        merge,
+        preview_duplicates,
+        preview_merge,
+        preview_split,
+    )
     from turnetl.pipeline.run_options import RunOptions
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize, summarize_after

@@ -3,15 +3,20 @@
 from collections.abc import Iterator
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import ID_CHARS
 from turnetl.base.text import format_cost, plural
 from turnetl.ingestion.ingest_report import error_messages, stale_part_line
+from turnetl.ingestion.merged_entities import Duplicate, NamedEntity
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
+from turnetl.pipeline.run_merge import DuplicateReport
 from turnetl.views import costs, status
 from turnetl.views.nodes import (
     Caption,
     Column,
     Line,
+    Lines,
+    Node,
     Table,
     View,
     counted,
@@ -46,6 +51,47 @@ def result(report: RedoReport) -> View:
         *costs.view(report.usage_by_prompt),
         *costs.compared(report.estimate, report.usage_by_prompt),
     ]
+
+
+def duplicates(report: DuplicateReport) -> View:
+    """Return the pairs of entities that may be one, and the redo with which they were merged."""
+    done = result(report.redo) if report.redo is not None else []
+    return [*limited(report.duplicates, _duplicate), *done, Caption(_merged(report))]
+
+
+def _duplicate(pair: Duplicate) -> Node:
+    cosine = "" if pair.similarity is None else f", cosine {pair.similarity:.2f}"
+    joined = ", but a fact joins them" if pair.joined else ""
+    names = line(
+        (f"{pair.certainty:.2f}  ", "cyan"),
+        (pair.kept.name, "bold"),
+        " is ",
+        (pair.merged.name, "bold"),
+        (f"  {pair.form}{cosine}{joined}  {pair.group_id}", "dim"),
+    )
+    named = [_named(entity) for entity in (pair.kept, pair.merged)]
+    shared = [f"both: {text}" for text in pair.shared_facts]
+    return Lines([names, Lines([*named, *shared], indent=6)])
+
+
+def _named(entity: NamedEntity) -> Line:
+    turns = ", ".join(f"{turn.archive}:{turn.first_line}" for turn in entity.first_turns)
+    labels = ", ".join(entity.labels) or "entity"
+    return line(
+        f"{labels} {entity.id[:ID_CHARS]}, {plural(entity.turns, 'turn')}: {turns or 'no fact'}"
+    )
+
+
+def _merged(report: DuplicateReport) -> str:
+    if not report.duplicates:
+        return "No two entities look like one."
+    pairs = plural(len(report.duplicates), "pair")
+    if report.redo is not None:
+        return f"{pairs}; those from {report.certain_from:.2f} on are one now."
+    return (
+        f"{pairs}, {len(report.certain):,} of them certain (from {report.certain_from:.2f} on): "
+        "`--yes` merges these, `turnetl entity merge ID ID` any other."
+    )
 
 
 def question(report: RedoReport) -> str:
