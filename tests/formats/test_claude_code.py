@@ -541,3 +541,14 @@ def test_results_without_the_id_of_their_call_are_never_repetitions() -> None:
             for number in (1, 2)
         ]
         assert only(ClaudeCode().read(as_lines(prompt, *rows))).steering == steering
+
+
+def test_a_plan_that_is_accepted_with_a_new_context_ends_without_the_agents_note() -> None:
+    note = (
+        "If you need specific details from before exiting plan mode (like exact code snippets, "
+        "error messages, or content you generated), read the full transcript at: /a/b.jsonl"
+    )
+    plan = "Implement the following plan:\n\n# Cart\n1. Store it."
+    assert machine_text.without_context(f"{plan}\n\n\n{note}\n") == plan
+    quoted = f"What does this mean?\n{note}\nIs it yours?"
+    assert machine_text.without_context(quoted) == quoted

@@ -78,7 +78,7 @@ CODEX_HISTORY = "codex_history"
 PROMPT_HISTORIES = (PROMPT_HISTORY, CODEX_HISTORY)
 
 FORMATS = (
-    Format("claude_code", "Claude Code sessions (JSONL)", 6, "claude:ClaudeCode"),
+    Format("claude_code", "Claude Code sessions (JSONL)", 7, "claude:ClaudeCode"),
     Format("claude_web", "sessions exported from claude.ai/code (JSON)", 5, "claude:ClaudeWeb"),
     Format(
         PROMPT_HISTORY,

@@ -101,6 +101,11 @@ _TASK_START = re.compile(r'\{\s*"task_(?:id|type)"\s*:\s*"')
 _TRUNCATED = "truncated"
 """In the decoder's message about JSON that ends too early, and in no other one."""
 _read_background_task = msgspec.json.Decoder(_BackgroundTask).decode
+_TRANSCRIPT = re.compile(
+    r"\s*\nIf you need specific details from before exiting plan mode \([^)\n]*\), read the full "
+    r"transcript at: [^\n]*\s*\Z"
+)
+"""Below a plan that the user accepts with a new context."""
 _INTERRUPT = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]\s*")
 _COMMAND = "<command-message>"
 _NO_CONTENT = "(no content)"
@@ -125,7 +130,7 @@ def without_context(text: str) -> str:
         text = text.lstrip()[block.end() :].lstrip()
     while text.rstrip()[-1:] == ">" and (start := _last_block(text.rstrip())) is not None:
         text = text[:start].rstrip()
-    return text
+    return _TRANSCRIPT.sub("", text)
 
 
 def without_notifications(text: str) -> str:
