@@ -1,6 +1,7 @@
 """What `turnetl install` does to the files of every agent, and what `uninstall` leaves."""
 
 import json
+import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,15 @@ import pytest
 from tests.cli.command import CommandResult, clean_environment, command_line, run_in_process
 from tests.cli.typed_terminal import answered
 from turnetl.agent_sources import AgentMachine
-from turnetl.install.agents import AGENTS, Agent, HookMoment, hook_command, hook_entry
+from turnetl.install.agents import (
+    AGENTS,
+    OWN_KEYS,
+    Agent,
+    HookMoment,
+    hook_command,
+    hook_entry,
+    server_entry,
+)
 from turnetl.install.changes import BACKUP, config_folder, server_file
 from turnetl.install.config_text import ConfigFormat, read_config
 
@@ -118,29 +127,85 @@ def test_the_difference_shows_no_line_that_stays(tmp_path: Path) -> None:
     assert _files(tmp_path) == {".claude.json": b'{\n  "key": "sk-secret",\n  "a": 1\n}\n'}
 
 
+SECRET = "sk-secret"
+OLD = {"command": "/old/turnetl", "args": ["mcp"]}
+
+
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
 @pytest.mark.parametrize(
-    "text", ['{"key": "sk-secret"}', '{\n  "key": "sk-secret"\n}\n'], ids=["one line", "last"]
+    "text",
+    [
+        '{"key": "sk-secret"}',
+        '{\n  "key": "sk-secret"\n}\n',
+        json.dumps({"mcpServers": {"turnetl": OLD | {"env": {"K": SECRET}}, "b": {"env": SECRET}}}),
+        json.dumps({"mcpServers": {"turnetl": OLD, "web": {"url": SECRET}}}, indent=2),
+    ],
+    ids=["one line", "last", "all in a line", "moved"],
 )
-def test_the_difference_shows_nothing_that_stays_within_a_line(text: str, tmp_path: Path) -> None:
-    _with_agent(AGENTS[0], tmp_path, text)
-    shown = run_in_process("install", "claude-code", "--dry-run", folder=tmp_path).stdout
-    assert '"mcpServers": {' in shown
-    assert "sk-secret" not in shown
+def test_the_difference_shows_entries_of_turnetl_only(text: str, verb: str, tmp_path: Path) -> None:
+    file = _with_agent(AGENTS[0], tmp_path, text)
+    (file.parent / ".claude" / "settings.json").write_text(
+        f'{{"apiKey":"{SECRET}","hooks":{{"SessionStart":[]}}}}'
+    )
+    options = ("--hooks",) if verb == "install" else ()
+    shown = run_in_process(verb, "claude-code", "--dry-run", *options, folder=tmp_path).stdout
+    assert SECRET not in shown
+    assert ("turnetl hook prompt --agent claude-code" in shown) == (verb == "install")
+    if "/old/" in text:
+        assert '-      "command": "/old/turnetl"' in shown
 
 
-def test_a_repeated_installation_keeps_the_hooks_and_gives_them_the_present_program(
+@every_agent
+def test_a_new_program_is_shown_whole_for_each_entry(agent: Agent, tmp_path: Path) -> None:
+    file = _with_agent(agent, tmp_path)
+    _install(tmp_path, agent.name, "--hooks")
+    changed = {file}
+    if agent.hooks is not None:
+        changed.add(config_folder(agent, _machine(tmp_path)) / agent.hooks.file)
+    for path in changed:
+        path.write_text(path.read_text().replace("/turnetl", "/v2/turnetl"))
+    report = run_in_process("install", agent.name, "--json", "--dry-run", folder=tmp_path).json
+    for one in report["agents"][0]["files"]:
+        removed = [line for line in one["diff"] if line.startswith("-")]
+        added = [line for line in one["diff"] if line.startswith("+")]
+        assert [line.replace("/v2/", "/")[1:] for line in removed] == [line[1:] for line in added]
+        assert all("turnetl" in line for line in added)
+        assert added
+
+
+def test_turnetl_writes_no_key_that_the_difference_leaves_out(subtests: pytest.Subtests) -> None:
+    for agent in AGENTS:
+        with subtests.test(agent=agent.name):
+            assert server_entry(agent, ("turnetl",)).value.keys() <= OWN_KEYS
+            for moment in agent.moments():
+                assert agent.hooks is not None
+                value = hook_entry(agent.hooks, moment, "x").value
+                assert value.get("hooks", [value])[0].keys() <= OWN_KEYS
+
+
+def test_a_repeated_installation_gives_earlier_hooks_the_present_program_and_no_more(
     tmp_path: Path,
 ) -> None:
     _with_agent(AGENTS[0], tmp_path)
     settings = tmp_path / ".claude" / "settings.json"
     _install(tmp_path, "claude-code", "--hook", "prompt", "--all-projects")
-    first = settings.read_text()
-    settings.write_text(
-        first.replace(first.split('"command": "')[1].split(" hook")[0], "/old/TURNETL.EXE")
-    )
+    values = json.loads(settings.read_text())
+    (handler,) = values["hooks"]["UserPromptSubmit"][0]["hooks"]
+    program = handler["command"].partition(" hook ")[0]
+    handler |= {"command": f"{handler['command']} | tee /tmp/log", "timeout": 60, "env": {"A": "b"}}
+    settings.write_text(json.dumps(values).replace(program, "/old/TURNETL.EXE"))
     again = _install(tmp_path, "claude-code", "--json").json
     assert again["agents"][0]["hooks"] == ["prompt"]
-    assert settings.read_text() == first
+    assert json.loads(settings.read_text()) == values
+
+    _install(tmp_path, "claude-code", "--hook", "prompt")
+    (handler,) = json.loads(settings.read_text())["hooks"]["UserPromptSubmit"][0]["hooks"]
+    assert handler == {
+        "type": "command",
+        "command": f"{program} hook prompt --agent claude-code",
+        "timeout": 10,
+        "env": {"A": "b"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -257,6 +322,19 @@ def test_on_windows_a_shell_runs_the_command_of_a_hook(agent: Agent, program: st
         assert entry is not None
         handler = entry.value.get("hooks", [entry.value])[0]
         assert entry.is_own(handler)
+
+
+def test_an_apostrophe_is_doubled_for_powershell() -> None:
+    program = ("C:\\Users\\O'Brien\\turnetl.exe",)
+    by_name = {agent.name: agent for agent in AGENTS}
+    line = hook_command(by_name["cursor"], HookMoment.SESSION_END, program, windows=True)
+    assert line.startswith("& 'C:/Users/O''Brien/turnetl.exe' hook session-end ")
+    posix = hook_command(by_name["claude-code"], HookMoment.SESSION_END, program, windows=True)
+    assert shlex.split(posix)[0] == "C:/Users/O'Brien/turnetl.exe"
+    hooks = by_name["copilot"].hooks
+    assert hooks is not None
+    both = hook_entry(hooks, HookMoment.SESSION_END, posix).value
+    assert (both["bash"], both["powershell"]) == (posix, line.replace("cursor", "claude-code"))
 
 
 def test_two_installations_lose_nothing_of_each_other(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import socket as socket_module
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -181,27 +182,52 @@ def test_a_damaged_index_is_no_error_of_the_agent(tmp_path: Path) -> None:
     assert "is damaged" in log
 
 
+def _said_in_one_group(moment: HookMoment, project: str, folder: Path, **given: str) -> str:
+    """Return what a hook prints if all projects have one group; reads the archives of a folder."""
+    (folder / "own.json").write_text('{"turnetl": {"group": "team"}}')
+    archives = [path.name for path in folder.glob("*.jsonl")]
+    assert (
+        run_in_process("backfill", *archives, "--config", "own.json", folder=folder).exit_code == 0
+    )
+    lake, config = folder / ".turnetl" / "lake", folder / "own.json"
+    words = (moment.value, "--agent", "claude-code", "--lake", str(lake), "--config", str(config))
+    content = json.dumps({"cwd": f"/home/dev/{project}"} | given).encode()
+    return respond(words, content, clean_environment(folder), folder, answer_alone)
+
+
 def test_a_group_of_the_users_own_is_quoted_in_its_projects_only(tmp_path: Path) -> None:
-    (tmp_path / "own.json").write_text('{"group": "team"}')
-    config = ("--config", "own.json")
     _write_history(tmp_path)
-    assert run_in_process("backfill", *ARCHIVES, *config, folder=tmp_path).exit_code == 0
-    lake = ("--lake", str(tmp_path / ".turnetl" / "lake"))
-    words = ("session-start", "--agent", "claude-code", *lake, config[0], str(tmp_path / config[1]))
+    both = conversation("We decided to sell the Acquisition to the bank", session="s3", at=NOW)
+    mixed = [row.replace("/dev/shop", "/dev/secret") for row in both]
+    mixed += conversation("We decided to use `cartTotal` for every price", session="s3", at=NOW)
+    write_archive(
+        tmp_path / "mixed.jsonl", [row.replace('"s3-', f'"s3-{n}-') for n, row in enumerate(mixed)]
+    )
     said = {
-        name: respond(
-            words,
-            json.dumps({"cwd": f"/home/dev/{name}"}).encode(),
-            clean_environment(tmp_path),
-            tmp_path,
-            answer_alone,
-        )
-        for name in ("shop", "payroll", "other")
+        name: _said_in_one_group(HookMoment.SESSION_START, name, tmp_path)
+        for name in ("shop", "payroll", "secret", "other")
     }
     assert "bankers" in said["shop"]
     assert "age" in said["payroll"]
-    assert "payroll" not in said["shop"]
+    assert "Acquisition" in said["secret"]
+    assert [name for name, text in said.items() if "payroll" in text] == ["payroll"]
+    assert [name for name, text in said.items() if "Acquisition" in text] == ["secret"]
+    assert ("cartTotal" in said["shop"], "cartTotal" in said["secret"]) == (True, False)
     assert said["other"] == ""
+
+
+def test_hits_of_other_projects_in_a_group_displace_no_own_one(tmp_path: Path) -> None:
+    subject = "websocket reconnect backoff jitter of the client"
+    for number in range(5):
+        rows = conversation(f"Part {number}: {subject}", session=f"o{number}", at=NOW)
+        rows = [row.replace("/dev/shop", "/dev/other") for row in rows]
+        write_archive(tmp_path / f"{number}.jsonl", rows)
+    own = conversation(f"The shop loops forever in the {subject}", session="own", at=NOW)
+    write_archive(tmp_path / "own.jsonl", own)
+    prompt = f"the {subject} loops again"
+    said = _said_in_one_group(HookMoment.PROMPT, "shop", tmp_path, prompt=prompt)
+    assert "The shop loops forever" in said
+    assert "Part" not in said
 
 
 def test_a_hook_answers_while_a_backfill_holds_the_lock_of_the_index(home: Path) -> None:
@@ -267,6 +293,36 @@ def test_an_open_server_answers_a_hook(home: Path) -> None:
                 assert "bankers rounding" in json.loads(received.readline())
         server.stdin.close()
     assert not socket.exists()
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform == "win32", reason="waits for a lock of POSIX")
+def test_the_end_of_a_session_reads_into_the_lake_that_its_trusted_folder_names(
+    tmp_path: Path,
+) -> None:
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    project, lake = tmp_path / "shop", tmp_path / "own-lake"
+    project.mkdir()
+    (project / "graphiti.config.json").write_text(json.dumps({"turnetl": {"lake": str(lake)}}))
+    archive = tmp_path / ".claude" / "projects" / "shop" / "a.jsonl"
+    archive.parent.mkdir(parents=True)
+    write_archive(archive, conversation(*PROMPTS, at=NOW))
+    environment = clean_environment(tmp_path)
+    for words in (("trust",), ("hook", "session-end", "--agent", "claude-code")):
+        subprocess.run(
+            command_line(*words),
+            cwd=project,
+            env=environment,
+            input=json.dumps({"cwd": str(project)}).encode(),
+            check=True,
+        )
+    (path,) = (tmp_path / ".local" / "state" / "turnetl").glob("backfill-*.lock")
+    with path.open("rb+") as lock:
+        # The backfill holds it until it ends.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    assert list((lake / "turns" / "shop").glob("*.parquet"))
+    assert not (tmp_path / ".turnetl").exists()
 
 
 def test_a_process_ends_well_whatever_it_is_given(home: Path) -> None:

@@ -12,7 +12,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import NO_COMMON, NO_SETTINGS, CommonOptions, Flag, SettingsOptions
-from turnetl.install.agents import ALL_PROJECTS, HookMoment
+from turnetl.install.agents import HookMoment
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from turnetl.agent_sources import AgentMachine
@@ -49,7 +49,7 @@ def install(
         dry_run: Print what would change and write nothing.
         yes: Do not ask.
     """
-    options = (ALL_PROJECTS,) if all_projects else ()
+    options = ("--all-projects",) if all_projects else ()
     from turnetl.install.changes import Installation
 
     machine = _machine()

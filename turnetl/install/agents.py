@@ -15,8 +15,6 @@ from turnetl.install.config_text import ConfigEntry, ConfigFormat
 
 SERVER = "turnetl"
 """The name of the server, by which a backfill recognises the calls of its tools."""
-ALL_PROJECTS = "--all-projects"
-"""The option of a hook that also quotes other projects than that of the session."""
 _TIMEOUT = 10
 """Seconds after which an agent stops waiting for a hook."""
 
@@ -255,8 +253,19 @@ def server_entry(agent: Agent, command: Sequence[str]) -> ConfigEntry:
     return ConfigEntry(agent.path, SERVER, {**agent.extra, **value}, _is_own_server)
 
 
-def hook_entry(hooks: AgentHooks, moment: HookMoment, command: str) -> ConfigEntry:
-    """Return the entry of a hook; `command`: see `hook_command`."""
+def hook_entry(
+    hooks: AgentHooks,
+    moment: HookMoment,
+    command: str,
+    earlier: Mapping[str, Any] | None = None,
+    *,
+    renewed: bool = True,
+) -> ConfigEntry:
+    """Return the entry of a hook; `command`: see `hook_command`.
+
+    `earlier`: a handler of an earlier installation. What a user added to it stays; if it is not
+    renewed, all of it stays but for the program.
+    """
     event, timeout = hooks.events[moment], _TIMEOUT * hooks.unit
 
     def is_own(value: Any) -> bool:
@@ -264,17 +273,30 @@ def hook_entry(hooks: AgentHooks, moment: HookMoment, command: str) -> ConfigEnt
         named = (_OWN_HOOK.search(one) for one in words if isinstance(one, str))
         return any(match is not None and match["moment"] == moment for match in named)
 
-    path = ("hooks", event.name)
+    handler: dict[str, Any] = {"command": command, "timeout": timeout}
     match hooks.handler:
         case HandlerShape.GROUPED:
-            handler = {"type": "command", "command": command, "timeout": timeout}
-            matcher = {"matcher": event.matcher} if event.matcher else {}
-            return ConfigEntry(path, None, {**matcher, "hooks": [handler]}, is_own, "hooks")
-        case HandlerShape.FLAT:
-            return ConfigEntry(path, None, {"command": command, "timeout": timeout}, is_own)
+            handler = {"type": "command", **handler}
         case HandlerShape.SHELLS:
-            value = {"type": "command", "bash": command, "powershell": f"& {command}"}
-            return ConfigEntry(path, None, {**value, "timeoutSec": timeout}, is_own)
+            lines = {"bash": command, "powershell": _in_powershell(command)}
+            handler = {"type": "command", **lines, "timeoutSec": timeout}
+    if earlier is not None and renewed:
+        handler = {**earlier, **handler}
+    elif earlier is not None:
+        handler = {key: _renewed(value, handler.get(key)) for key, value in earlier.items()}
+    path = ("hooks", event.name)
+    if hooks.handler is not HandlerShape.GROUPED:
+        return ConfigEntry(path, None, handler, is_own)
+    matcher = {"matcher": event.matcher} if event.matcher else {}
+    return ConfigEntry(path, None, {**matcher, "hooks": [handler]}, is_own, "hooks")
+
+
+def _renewed(earlier: Any, present: Any) -> Any:
+    """Return an earlier command line with the program of the present one; others unchanged."""
+    if not (isinstance(earlier, str) and isinstance(present, str)):
+        return earlier
+    old, new = _PROGRAM.match(earlier), _PROGRAM.match(present)
+    return new[0] + earlier[old.end() :] if old is not None and new is not None else earlier
 
 
 def hook_command(
@@ -295,11 +317,22 @@ def hook_command(
         program = program.replace("\\", "/")
     verb = ["hook", moment.value, "--agent", agent.name]
     call = " ".join(map(shlex.quote, (program, *verb, *options, *words)))
-    prints = windows and agent.hooks is not None and agent.hooks.powershell
-    return f"& {call}" if prints and call.startswith("'") else call
+    shell = agent.hooks is not None and agent.hooks.powershell
+    return _in_powershell(call) if windows and shell and call.startswith("'") else call
 
 
+def _in_powershell(call: str) -> str:
+    """Return a call of a POSIX shell as one of PowerShell, where `''` is an apostrophe."""
+    return "& " + call.replace("'\"'\"'", "''")
+
+
+OWN_KEYS = frozenset(
+    ("type", "command", "args", "enabled", "tools", "bash", "powershell", "timeout", "timeoutSec")
+)
+"""Keys of a server or a hook that turnetl writes."""
 _COMMANDS = ("command", "bash")
+_PROGRAM = re.compile(r"""(?:& )?(?:(?:'[^']*'|"[^"]*")+|\S+)(?= hook [a-z-]+ --agent )""")
+"""The program of a command line, as it is quoted."""
 _OWN_HOOK = re.compile(r"\b(?i:turnetl(?:\.exe)?)['\"]? hook (?P<moment>[a-z-]+) --agent ")
 
 

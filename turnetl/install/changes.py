@@ -24,7 +24,7 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.results import described
 from turnetl.install.agents import (
     AGENTS,
-    ALL_PROJECTS,
+    OWN_KEYS,
     Agent,
     AgentHooks,
     HookMoment,
@@ -50,8 +50,6 @@ BACKUP = ".before-turnetl"
 """Ends the name of the copy of a file as it was."""
 _LOCK = "install.lock"
 _MAX_BYTES = 64_000_000
-_SHOWN_CHARS = 160
-"""Characters of a line of a difference."""
 
 
 class FileAction(StrEnum):
@@ -71,7 +69,9 @@ class FileChange:
     path: Annotated[Path, described("The file that the agent reads.")]
     target: Annotated[Path, described("The file that is written: where a symbolic link leads.")]
     action: Annotated[FileAction, described("What happens to it.")]
-    diff: Annotated[tuple[str, ...], described("Lines removed (-) and added (+).")] = ()
+    diff: Annotated[
+        tuple[str, ...], described("Lines of turnetl's entries, removed (-) and added (+).")
+    ] = ()
     backup: Annotated[
         Path | None, described("The copy of the file as it was; null: none is made.")
     ] = None
@@ -163,9 +163,10 @@ class Installation:
         return InstallReport(self.removes, agents, done)
 
     def _change(self, agent: Agent, *, done: bool) -> AgentChange:
-        hooks = {**self._registered(agent), **dict.fromkeys(self.hooks, self.hook_options)}
-        moments = tuple(one for one in HookMoment if one in hooks and one in agent.moments())
-        files = self._files(agent, {moment: hooks[moment] for moment in moments})
+        earlier = self._registered(agent)
+        wanted = {*self.hooks, *earlier}
+        moments = tuple(one for one in HookMoment if one in wanted and one in agent.moments())
+        files = self._files(agent, {moment: earlier.get(moment) for moment in moments})
         plans = [self._planned(file) for file in files]
         # An agent gets all of it or nothing.
         if any(plan.change.problem for plan in plans):
@@ -180,19 +181,19 @@ class Installation:
         return AgentChange(agent.name, agent.title, moments, changes, "; ".join(notes))
 
     def _files(
-        self, agent: Agent, hooks: Mapping[HookMoment, Sequence[str]]
+        self, agent: Agent, hooks: Mapping[HookMoment, Mapping[str, Any] | None]
     ) -> "list[_ConfigFile]":
         """Return the files with their entries; to remove, all that there may be.
 
-        `hooks`: with the options of each.
+        `hooks`: with the handlers that an earlier installation registered.
         """
         entries = {server_file(agent, self.machine): [server_entry(agent, self.command)]}
         kinds = {server_file(agent, self.machine): agent.kind}
         headers: dict[Path, dict[str, Any]] = {}
         if agent.hooks is not None:
             file = config_folder(agent, self.machine) / agent.hooks.file
-            for moment, options in hooks.items():
-                entry = self._hook(agent, agent.hooks, moment, options)
+            for moment, earlier in hooks.items():
+                entry = self._hook(agent, agent.hooks, moment, earlier)
                 entries.setdefault(file, []).append(entry)
             kinds.setdefault(file, ConfigFormat.JSON)
             headers[file] = dict(agent.hooks.header)
@@ -202,28 +203,31 @@ class Installation:
         ]
 
     def _hook(
-        self, agent: Agent, hooks: AgentHooks, moment: HookMoment, options: Sequence[str] = ()
+        self,
+        agent: Agent,
+        hooks: AgentHooks,
+        moment: HookMoment,
+        earlier: Mapping[str, Any] | None = None,
     ) -> ConfigEntry:
-        is_windows = self.machine.platform == "win32"
-        line = hook_command(agent, moment, self.command, options, windows=is_windows)
-        return hook_entry(hooks, moment, line)
+        windows = self.machine.platform == "win32"
+        line = hook_command(agent, moment, self.command, self.hook_options, windows=windows)
+        return hook_entry(hooks, moment, line, earlier, renewed=moment in self.hooks)
 
-    def _registered(self, agent: Agent) -> dict[HookMoment, tuple[str, ...]]:
-        """Return the hooks of an earlier installation, with the options that they keep.
+    def _registered(self, agent: Agent) -> dict[HookMoment, Mapping[str, Any]]:
+        """Return the handlers of the hooks that an earlier installation registered.
 
-        They get the present program and history. A file that cannot be read has none: the change of
-        its other entries says why.
+        A file that cannot be read has none: the change of its other entries says why.
         """
-        found: dict[HookMoment, tuple[str, ...]] = {}
         if agent.hooks is None:
-            return found
+            return {}
         path = config_folder(agent, self.machine) / agent.hooks.file
+        found: dict[HookMoment, Mapping[str, Any]] = {}
         with suppress(BadConfig):
             text = _ConfigFile(path, (), ConfigFormat.JSON, {}).read()[1]
             values = read_config(text or "", ConfigFormat.JSON)
             for moment in agent.moments():
                 if own := own_values(values, self._hook(agent, agent.hooks, moment)):
-                    found[moment] = (ALL_PROJECTS,) if ALL_PROJECTS in str(own) else ()
+                    found[moment] = own[0]
         return found
 
     def _planned(self, file: "_ConfigFile") -> "_PlannedFile":
@@ -294,11 +298,7 @@ class _ConfigFile:
         target, before = self.read()
         text = before or ""
         values = read_config(text, self.kind)
-        headers = [
-            ConfigEntry((), key, value, lambda _value: True)
-            for key, value in self.header.items()
-            if key not in values
-        ]
+        headers = [entry for entry in self._headers() if entry.key not in values]
         after = with_entries(text, [*headers, *self.entries], self.kind)
         if before is None:
             return self._planned(target, before, after, FileAction.CREATED)
@@ -357,8 +357,36 @@ class _ConfigFile:
         backup: Path | None = None,
     ) -> _PlannedFile:
         action = FileAction.UNCHANGED if before == after else action
-        change = FileChange(self.path, target, action, tuple(_diff(before, after)), backup)
+        lines = tuple(_diff(self._shown(before), self._shown(after)))
+        change = FileChange(self.path, target, action, lines, backup)
         return _PlannedFile(change, before, after)
+
+    def _shown(self, text: str | None) -> list[str]:
+        """Return turnetl's own entries of a text, as lines of a file that has nothing else.
+
+        Other entries, and what a user added to these, may have secrets.
+        """
+        values = read_config(text or "", self.kind)
+        entries = (*self._headers(), *self.entries)
+        own = [
+            replace(entry, value=_own_part(entry, found[0]))
+            for entry in entries
+            if (found := own_values(values, entry))
+        ]
+        lines = with_entries("", own, self.kind).splitlines() if own else []
+        return lines[1:-1] if self.kind is ConfigFormat.JSON else lines
+
+    def _headers(self) -> Iterator[ConfigEntry]:
+        for key, value in self.header.items():
+            yield ConfigEntry((), key, value, lambda _value: True)
+
+
+def _own_part(entry: ConfigEntry, found: Any) -> Any:
+    """Return a value of an entry with turnetl's keys only."""
+    if not isinstance(found, dict):
+        return found
+    own = {key: value for key, value in found.items() if key in OWN_KEYS}
+    return {**entry.value, entry.inner: [own]} if entry.inner else own
 
 
 def _made(values: dict[str, Any]) -> tuple[str, ...]:
@@ -425,34 +453,10 @@ def _is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def _diff(before: str | None, after: str | None) -> Iterator[str]:
-    old, new = (before or "").splitlines(), (after or "").splitlines()
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for _, start, end, new_start, new_end in matcher.get_opcodes():
-        removed, added = "\n".join(old[start:end]), "\n".join(new[new_start:new_end])
-        if removed == added:
-            continue
-        # What stays may have secrets, also within a line.
-        head = _same(removed, added)
-        tail = _same(removed[head:][::-1], added[head:][::-1])
-        for sign, text in (("-", removed), ("+", added)):
-            last = len(text) - tail
-            shown = f"{_hidden(text[:head])}{text[head:last]}{_hidden(text[last:])}"
-            for line in shown.split("\n") if text else ():
-                cut = line if len(line) < _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"
-                yield f"{sign}{cut}"
-
-
-def _same(one: str, other: str) -> int:
-    """Return the number of characters with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    shorter = min(len(one), len(other))
-    return next((place for place, (first, second) in pairs if first != second), shorter)
-
-
-def _hidden(text: str) -> str:
-    """Return what stays of a line that changes: as it is, if it is marks and space only."""
-    return "…" if any(map(str.isalnum, text)) else text
+def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    for line in difflib.unified_diff(old, new, n=0, lineterm=""):
+        if not line.startswith(("---", "+++", "@@")):
+            yield line
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import Any
 
-from turnetl.install.agents import AGENTS, ALL_PROJECTS, Agent, AnswerShape, HookMoment
+from turnetl.install.agents import AGENTS, Agent, AnswerShape, HookMoment
 
 if sys.platform != "win32":
     import fcntl
@@ -123,7 +123,7 @@ def read_call(words: Sequence[str], content: bytes) -> tuple[HookCall, Agent]:
             `MAX_BYTES` bytes.
     """
     moment, *rest = words or ("",)
-    flags = {word for word in rest if word == ALL_PROJECTS}
+    flags = {word for word in rest if word == "--all-projects"}
     pairs = [word for word in rest if word not in flags]
     options = dict(zip(pairs[::2], pairs[1::2], strict=True))
     agent = next(one for one in AGENTS if one.name == options.get("--agent"))
@@ -153,7 +153,7 @@ def _text(given: Mapping[str, Any], *names: str) -> str:
 
 def _answer(call: HookCall, environment: Mapping[str, str], state: Path, alone: AnswerAlone) -> str:
     if call.moment is HookMoment.SESSION_END:
-        start_backfill(call, state)
+        start_backfill(call, environment, state)
         return ""
     if (answer := _ask_open(call, environment, state)) is not None:
         return answer
@@ -228,39 +228,48 @@ def _log(state: Path, words: Sequence[str], error: BaseException) -> None:
         log.write(ascii(f"{time} {' '.join(words)}: {message}")[1:-1] + "\n")
 
 
-_BACKFILL_LOCK = "backfill.lock"
-_BACKFILL_LOG = "backfill.log"
-
-
-def start_backfill(call: HookCall, state: Path) -> None:
-    """Start a backfill of what changed, and do not wait; none while another one runs.
+def start_backfill(call: HookCall, environment: Mapping[str, str], state: Path) -> None:
+    """Start a backfill of what changed, and do not wait; none while another one of it runs.
 
     Its output is in a log, which each start replaces.
     """
-    import subprocess  # noqa: PLC0415 - of this hook only
-
-    from turnetl.base import private_files  # noqa: PLC0415 - as above
+    from turnetl.base import private_files  # noqa: PLC0415 - of this hook only
 
     private_files.create_folder(state)
-    with private_files.open_or_create(state / _BACKFILL_LOCK) as lock:
+    history = socket_folder(state, call.selection, call.directory, environment).name
+    with private_files.open_or_create(state / f"backfill-{history}.lock") as lock:
         if sys.platform != "win32":
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return
-        with private_files.open_or_create(state / _BACKFILL_LOG) as log:
+        with private_files.open_or_create(state / f"backfill-{history}.log") as log:
             log.truncate()
+            _start(call, lock.fileno(), log.fileno())
+
+
+def _start(call: HookCall, lock: int, log: int) -> None:
+    """Start it in the home folder, or in a folder whose config file may name another lake.
+
+    That one is read only if it is trusted. The folder of an agent may be removed any time.
+    """
+    import subprocess  # noqa: PLC0415 - of this hook only
+
+    home, here = Path.home(), Path(call.directory)
+    for folder in (here, home) if (here / _PROJECT_CONFIG).is_file() else (home,):
+        with suppress(OSError):
             subprocess.Popen(
                 _command(call),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # A trusted config file there may name another lake, as it does for an answer.
-                cwd=call.directory if Path(call.directory).is_dir() else Path.home(),
+                cwd=folder,
                 start_new_session=True,
                 # The child keeps the lock until it ends.
-                pass_fds=() if sys.platform == "win32" else (lock.fileno(),),
+                pass_fds=() if sys.platform == "win32" else (lock,),
             )
+            return
+    raise OSError(f"no backfill can be started in `{home}`")
 
 
 def _command(call: HookCall) -> list[str]:

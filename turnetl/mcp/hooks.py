@@ -49,6 +49,8 @@ _LISTED = 6
 """Statements of a kind."""
 _FOUND = 2
 """Turns that a prompt may be answered with."""
+_OTHERS = 10
+"""Times as many are read of a group that projects may share."""
 _STATEMENT = 60
 """Tokens of a statement, at most."""
 _MAX_TRANSCRIPT = 64_000_000
@@ -126,15 +128,20 @@ async def hook_answer(opened: OpenIndex, call: HookCall, settings: Settings) -> 
     if not groups:
         return ""
     chosen = Selection(groups=groups)
+    # Turns of other projects in the same group are left out of what is found.
+    shared = bool(settings.group or settings.group_map) and not call.all_projects
     match call.moment:
         case HookMoment.SESSION_START:
-            return _block(_overview(opened.index, chosen, call), call, START_TOKENS)
+            turns = _TURNS * _OTHERS if shared else _TURNS
+            sessions = _last_sessions(opened.index, chosen, call, turns)
+            return _block(_overview(sessions, call), call, START_TOKENS)
         case HookMoment.PROMPT:
-            hits = await quoted_turns(opened, chosen, call.prompt, call.session)
+            count = _FOUND * _OTHERS if shared else _FOUND
+            hits = await quoted_turns(opened, chosen, call.prompt, call.session, count=count)
             keys = opened.index.lookup().turn_keys([hit.turn_id for hit in hits])
-            turns = opened.index.turns([*keys.values()])
-            here = [hit for hit in hits if _is_here(turns[keys[hit.turn_id]].receipt, call)]
-            lines = [line for hit in here for line in _hit(hit)]
+            found = opened.index.turns([*keys.values()])
+            here = [hit for hit in hits if _is_here(found[keys[hit.turn_id]].receipt, call)]
+            lines = [line for hit in here[:_FOUND] for line in _hit(hit)]
             return _block(lines, call, PROMPT_TOKENS)
         case HookMoment.COMPACT:
             chosen = replace(chosen, session=call.session or None)
@@ -170,22 +177,26 @@ def _is_here(receipt: Receipt, call: HookCall) -> bool:
     return is_same and (None in roots or roots[0] == roots[1])
 
 
-def _overview(index: PersistentIndex, chosen: Selection, call: HookCall) -> list[str]:
+def _overview(sessions: Sequence[SessionDigest], call: HookCall) -> list[str]:
     """Return the last decisions, preferences and open problems, newest first."""
-    sessions = _last_sessions(index, chosen, call)
     decided = sorted(
-        _newest(chain.from_iterable(one.decisions for one in sessions)),
+        _newest(_here((one.decisions for one in sessions), call)),
         key=lambda one: importance(one.fact),
     )
-    problems = _newest(chain.from_iterable(one.open_problems for one in sessions))
+    problems = _newest(_here((one.open_problems for one in sessions), call))
     return [*_section("Decided", decided), *_section("Open problems", problems)]
+
+
+def _here(facts: Iterable[Sequence[DigestFact]], call: HookCall) -> Iterator[DigestFact]:
+    """Yield the facts of the folder: a session may have turns in several."""
+    return (one for one in chain.from_iterable(facts) if _is_here(one.turn.receipt, call))
 
 
 def _own_outcome(index: PersistentIndex, chosen: Selection, call: HookCall) -> list[str]:
     """Return what the session itself decided, changed and left open, as far as it was read."""
     if chosen.session is None:
         return []
-    sessions = _last_sessions(index, chosen, call)
+    sessions = _last_sessions(index, chosen, call, _TURNS)
     lines = [
         f"- {format_minute(one.ended_at)} {_shown(one.outcome)}" for one in sessions if one.outcome
     ]
@@ -198,14 +209,15 @@ def _own_outcome(index: PersistentIndex, chosen: Selection, call: HookCall) -> l
 
 
 def _last_sessions(
-    index: PersistentIndex, chosen: Selection, call: HookCall
+    index: PersistentIndex, chosen: Selection, call: HookCall, turns: int
 ) -> list[SessionDigest]:
-    keys = index.newest(chosen, limit=_TURNS)
-    if not keys:
-        return []
+    keys = index.newest(chosen, limit=turns)
     receipts = {key: turn.receipt for key, turn in index.turns(keys).items()}
-    here = {one.session_id for one in receipts.values() if _is_here(one, call)}
-    since = receipts[keys[-1]].started_at
+    own = [receipts[key] for key in keys if _is_here(receipts[key], call)][:_TURNS]
+    if not own:
+        return []
+    here = {one.session_id for one in own}
+    since = own[-1].started_at
     found = digest(index, replace(chosen, since=since), DigestSections.PROJECT)
     sessions = (session for section in found.sections for session in section.sessions)
     return [session for session in sessions if session.session_id in here]
@@ -224,9 +236,9 @@ def _section(title: str, facts: Sequence[DigestFact]) -> list[str]:
 
 
 async def quoted_turns(
-    opened: OpenIndex, chosen: Selection, prompt: str, session: str = ""
+    opened: OpenIndex, chosen: Selection, prompt: str, session: str = "", *, count: int = _FOUND
 ) -> list[SearchHit]:
-    """Return the one or two turns, of another session, that match a prompt strongly."""
+    """Return the turns, of another session, that match a prompt strongly; at most `count`."""
     # Quotes in a prompt are not phrases of a query.
     query = prompt.replace('"', " ")
     words = len(query_words(query, Tokenizer()))
@@ -237,11 +249,11 @@ async def quoted_turns(
         query,
         opened.embedder,
         selection=chosen,
-        limit=_FOUND + 1,
+        limit=count + 1,
         thesaurus=wiring.thesaurus(),
     )
     hits = [hit for hit in found.hits if hit.session_id != session]
-    return [hit for hit in hits[:_FOUND] if is_relevant(hit, words)]
+    return [hit for hit in hits[:count] if is_relevant(hit, words)]
 
 
 def is_relevant(hit: SearchHit, words: int) -> bool:
