@@ -105,8 +105,11 @@ def test_a_dry_run_and_a_refused_merge_write_nothing(shop: Path) -> None:
     assert before == {path: path.read_bytes() for path in before}
 
 
-def test_a_merge_of_names_that_were_forgotten_is_forgotten(shop: Path) -> None:
+@pytest.mark.parametrize("is_split", [False, True])
+def test_a_merge_of_names_that_were_forgotten_is_forgotten(shop: Path, *, is_split: bool) -> None:
     assert _run(shop, "entity", "merge", "orderTotal", "grandTotal", "--yes").exit_code == 0
+    if is_split:
+        assert _run(shop, "entity", "split", "orderTotal", "grandTotal", "--yes").exit_code == 0
     listed = shop / _LISTED
     assert "grandTotal" in listed.read_text()
     forgotten = _run(shop, "forget", "--match", "grandTotal", "--yes")

@@ -22,6 +22,9 @@ from turnetl.ingestion.merged_entities import FILE, MergedEntities, read_merged,
 from turnetl.lake import LocalFiles
 from turnetl.llm.embedders import BUILT_IN
 from turnetl.llm.vectors import pack
+from turnetl.pipeline.run_merge import DuplicateReport
+from turnetl.views.nodes import Caption
+from turnetl.views.redo import duplicates
 from turnetl.wiring import open_chosen_embedder
 
 
@@ -139,8 +142,9 @@ def test_vectors_are_compared_with_those_of_their_length_and_the_progress_counts
 def test_a_name_that_more_entities_share_than_are_compared_is_counted() -> None:
     names = ["job", "Job", "jobs", "JOB", "j-ob", "jo.b"]
     assert (crowded_names(_group(*names)), len(find_duplicates(_group(*names)))) == (0, 15)
-    crowd = _group(*names, "jo b")
-    assert crowded_names(crowd) == 1
+    assert crowded_names(_group(*names, "jo b")) == 1
+    said = "1 name is shared by more than 6 entities of a group: they are not compared."
+    assert Caption(said) in duplicates(DuplicateReport((), crowded_names=1))
 
 
 def _group(*names: str, facts: Sequence[Fact] = ()) -> GroupContents:
