@@ -18,7 +18,7 @@ from pathlib import Path
 
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId, Vector
-from turnetl.ingestion.merged_entities import CERTAIN, find_duplicates
+from turnetl.ingestion.duplicate_entities import CERTAIN, find_duplicates
 from turnetl.llm.embedders import BUILT_IN, Embedder
 from turnetl.wiring import open_chosen_embedder
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -197,5 +198,8 @@ def test_the_line_in_the_message_makes_the_price_known(name: str) -> None:
 def test_a_missing_price_belongs_into_the_file_of_the_user(tmp_path: Path) -> None:
     """The folder of a run may be temporary, as that of a Prefect worker."""
     home, folder = tmp_path / "home", tmp_path / "folder of a worker"
-    message = prices(folder, home).missing("a/b")
-    assert message.endswith(f"to `{home / '.graphiti' / 'prices.toml'}`")
+    known = prices(folder, home)
+    own = f"to `{home / '.graphiti' / 'prices.toml'}`"
+    assert known.missing("a/b").endswith(own)
+    untrusted = replace(known, ignored="ignored `prices.toml`").missing("a/b")
+    assert untrusted.endswith(f"{own}; if it is in another file: ignored `prices.toml`")

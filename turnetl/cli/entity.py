@@ -1,7 +1,6 @@
 """`turnetl entity`: what is known about one, and which entities are one."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -88,13 +87,13 @@ def duplicates(
     from turnetl.views import redo as view
 
     settings, options = common.settings(), pipeline.RunOptions()
-    report = console.run_async(pipeline.duplicate_entities(settings, groups=groups))
+    report = common.executed(partial(pipeline.duplicate_entities, settings, groups=groups))
     code: int = ExitCode.DONE
     if yes and report.certain:
-        plan = console.run_async(pipeline.preview_duplicates(settings, report, options, now))
-        redo = common.executed(partial(pipeline.merge, settings, plan, options, now))
-        console.print_messages(view.messages(redo))
-        report, code = replace(report, redo=redo), view.exit_code(redo)
+        report = common.executed(partial(pipeline.merge_duplicates, settings, report, options, now))
+    if report.redo is not None:
+        console.print_messages(view.messages(report.redo))
+        code = view.exit_code(report.redo)
     console.print_result(view.duplicates(report), report, as_json=common.json)
     return code
 

@@ -197,6 +197,12 @@ class GroupRedo:
         return len(self.selected) + len(self.later)
 
     @property
+    def is_done(self) -> bool:
+        """Whether all turns were undone, and all that are not noise were ingested again."""
+        is_undone = self.error is None and self.undone == self.turns
+        return is_undone and not (self.pending or self.quarantined_turns)
+
+    @property
     def committed(self) -> _RedoneField:
         return self.ingested.committed if self.ingested else 0
 

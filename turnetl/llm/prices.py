@@ -112,12 +112,11 @@ class Prices:
         return self.library(model) if price is None else price
 
     def missing(self, model: str) -> str:
-        if self.ignored is not None:
-            return f"the price of model `{model}` is unknown: {self.ignored}"
         row = "{ input = DOLLARS, cached_input = DOLLARS, output = DOLLARS }"
         return (
             f"the price of model `{model}` is unknown: add the line `{_quoted(model)} = {row}` "
             f"(US dollars per million tokens) to `{self.editable}`"
+            f"{f'; if it is in another file: {self.ignored}' if self.ignored else ''}"
         )
 
 

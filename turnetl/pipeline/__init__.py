@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_merge import (
         duplicate_entities,
         merge,
-        preview_duplicates,
+        merge_duplicates,
         preview_merge,
         preview_split,
     )

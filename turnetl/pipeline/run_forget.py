@@ -41,7 +41,12 @@ from turnetl.ingestion.forget import (
     spellings,
     turns_holding,
 )
-from turnetl.ingestion.merged_entities import read_merged, write_merged
+from turnetl.ingestion.merged_entities import (
+    MergedEntities,
+    MergedEntity,
+    read_merged,
+    write_merged,
+)
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
@@ -160,19 +165,25 @@ async def forget(
 
 
 async def _forget_merged(settings: Settings, lake: Lake, groups: Collection[GroupId]) -> None:
-    """Remove the merges of entities whose names only forgotten turns had."""
-    merges = read_merged(lake.files)
-    own = [one for one in merges if one.group_id in groups]
-    held = set[tuple[str, str]]()
-    if own and wiring.missing_graph(settings) is None:
+    """Remove the merges and splits of entities if only forgotten turns had one of the names."""
+    known = read_merged(lake.files)
+    listed = {one.group_id for one in (*known.merges, *known.kept_apart)} & {*groups}
+    held = {group: set[str]() for group in listed}
+    if listed and wiring.missing_graph(settings) is None:
         async with wiring.store(settings, write=False) as store:
-            for group in groups:
-                for entity in await store.entities(group, {one.kept for one in own}):
-                    held |= {(entity.uuid, folded(name)) for name in entity.names}
-    gone = [one for one in own if (one.kept, folded(one.merged_name)) not in held]
-    if gone:
-        write_merged(lake.files, [one for one in merges if one not in gone])
-        log.warning("%s removed: only forgotten turns had the names", plural(len(gone), "merge"))
+            for group in listed:
+                entities = (await store.load(group)).entities
+                held[group] = {folded(name) for entity in entities for name in entity.names}
+
+    def is_held(one: MergedEntity) -> bool:
+        names = {folded(one.kept_name), folded(one.merged_name)}
+        return one.group_id not in held or names <= held[one.group_id]
+
+    parts = (tuple(filter(is_held, part)) for part in (known.merges, known.kept_apart))
+    if (left := MergedEntities(*parts)) != known:
+        write_merged(lake.files, left)
+        gone = len(known.merges) + len(known.kept_apart) - len(left.merges) - len(left.kept_apart)
+        log.warning("%s removed: only forgotten turns had the names", plural(gone, "merge"))
 
 
 def _erase_responses(settings: Settings, preview: ForgetReport, clock: Clock) -> int:

@@ -1,26 +1,31 @@
 """Merge entities of a group, or split them: a list in the lake, then a redo of turns."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Entity, GroupId, TurnId
-from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.results import described
+from turnetl.graph.mirror.group import folded
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
-from turnetl.ingestion.merged_entities import (
+from turnetl.ingestion.duplicate_entities import (
     CERTAIN,
+    CROWD,
     Duplicate,
-    MergedEntity,
+    crowded_names,
     find_duplicates,
+    with_duplicates,
+)
+from turnetl.ingestion.merged_entities import (
+    MergedEntities,
+    MergedEntity,
     merges_named,
     read_merged,
-    with_duplicates,
-    with_merge,
     write_merged,
 )
 from turnetl.ingestion.redo_report import RedoReport, RedoSelection
@@ -38,8 +43,8 @@ from turnetl.settings import Settings
 class MergePlan:
     """A merge or a split, and the turns that it ingests again."""
 
-    merges: tuple[MergedEntity, ...]
-    """All of the lake, after it."""
+    listed: MergedEntities
+    """Of the lake, after it."""
     redo: RedoReport
     """Without groups: there is nothing to do."""
 
@@ -51,7 +56,18 @@ class DuplicateReport:
     duplicates: Annotated[
         tuple[Duplicate, ...], described("Pairs of entities, the most certain of a group first.")
     ]
+    crowded_names: Annotated[
+        int,
+        described(
+            f"Names that more than {CROWD} entities of a group share: they are not compared."
+        ),
+    ] = 0
     certain_from: Annotated[float, described("The certainty from which `--yes` merges.")] = CERTAIN
+    merged: Annotated[int, described("Entities that this command made part of another one.")] = 0
+    unmerged: Annotated[
+        tuple[GroupId, ...],
+        described("Groups of which not all turns were ingested again, so that they are not done."),
+    ] = ()
     redo: Annotated[
         RedoReport | None,
         described("What was ingested again with the entities merged; null without `--yes`."),
@@ -59,31 +75,55 @@ class DuplicateReport:
 
     @property
     def certain(self) -> list[Duplicate]:
-        return [pair for pair in self.duplicates if pair.certainty >= self.certain_from]
+        """Return the pairs that are merged without a person. One without turns cannot be."""
+        return [
+            pair
+            for pair in self.duplicates
+            if pair.certainty >= self.certain_from and pair.merged.turns and not pair.kept_apart
+        ]
 
 
-async def duplicate_entities(settings: Settings, *, groups: Sequence[str] = ()) -> DuplicateReport:
+async def duplicate_entities(
+    settings: Settings, *, groups: Sequence[str] = (), progress: Progress = ignore_progress
+) -> DuplicateReport:
     """Return the entities of each group that may be one. Holds one group in memory at a time.
 
     Raises:
         BadUsage: an unknown group.
     """
     check_graph(settings)
+    known = read_merged(wiring.lake(settings).files)
     found: list[Duplicate] = []
+    crowded = 0
     async with wiring.store(settings, write=False) as store:
         for group in select_groups(await store.groups(), groups):
-            found += find_duplicates(await store.load(group), await store.commit_records(group))
-    return DuplicateReport(tuple(found))
+
+            def advance(done: int, total: int, group: GroupId = group) -> None:
+                progress(ProgressUpdate("compare", group, done, total))
+
+            contents = await store.load(group)
+            found += find_duplicates(contents, await store.commit_records(group), advance)
+            crowded += crowded_names(contents)
+    marked = (replace(pair, kept_apart=bool(known.splits(pair.merge))) for pair in found)
+    return DuplicateReport(tuple(marked), crowded)
 
 
-async def preview_duplicates(
-    settings: Settings, found: DuplicateReport, options: RunOptions, clock: Clock
-) -> MergePlan:
-    """Plan that all pairs that are certain are one. Writes nothing."""
-    merges = read_merged(wiring.lake(settings).files)
-    after, new = with_duplicates(merges, found.certain)
-    redo = await _redo_of(settings, new, options, clock) if new else _nothing()
-    return MergePlan(tuple(after), redo)
+async def merge_duplicates(
+    settings: Settings,
+    found: DuplicateReport,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+) -> DuplicateReport:
+    """Make the pairs one that are certain. If it is killed, the same command continues."""
+    known = read_merged(wiring.lake(settings).files)
+    listed, new = with_duplicates(known, found.certain)
+    plan = MergePlan(listed, await _redo_of(settings, new, options, clock))
+    redo = await merge(settings, plan, options, clock, progress=progress)
+    done = {group.group for group in redo.groups if group.is_done}
+    merged = sum(len(ids) for group, ids in new.items() if group in done)
+    return replace(found, merged=merged, unmerged=tuple(sorted(new.keys() - done)), redo=redo)
 
 
 async def preview_merge(
@@ -106,13 +146,12 @@ async def preview_merge(
             f"`{one.name}` is of group `{one.group_id}` and `{other.name}` of `{other.group_id}`: "
             "only entities of one group can be merged; select it with --group"
         )
-    merges = read_merged(wiring.lake(settings).files)
+    known = read_merged(wiring.lake(settings).files)
     if one.uuid == other.uuid:
-        return MergePlan(merges, _nothing())
+        return MergePlan(known, _nothing())
     new = MergedEntity(one.group_id, one.uuid, one.name, other.uuid, other.name, other.labels)
-    after = tuple(with_merge(merges, new))
     entities = {other.group_id: {other.uuid}}
-    return MergePlan(after, await _redo_of(settings, entities, options, clock))
+    return MergePlan(known.with_merge(new), await _redo_of(settings, entities, options, clock))
 
 
 async def preview_split(
@@ -130,18 +169,20 @@ async def preview_split(
         BadUsage: an unknown or ambiguous name, or nothing of that name was merged into the entity.
     """
     [entity] = await _entities(settings, [kept], groups, clock)
-    merges = read_merged(wiring.lake(settings).files)
-    split = merges_named(merges, entity, alias)
+    known = read_merged(wiring.lake(settings).files)
+    split = merges_named(known.merges, entity, alias)
+    if not split and folded(alias) in map(folded, entity.names):
+        # The same command, which was stopped.
+        split = merges_named(known.kept_apart, entity, alias)
     if not split:
-        into = (f"`{one.merged_name}`" for one in merges if one.kept == entity.uuid)
+        into = (f"`{one.merged_name}`" for one in known.merges if one.kept == entity.uuid)
         listed = ", ".join(into) or "nothing"
         raise BadUsage(
             f"`{alias}` was not merged into `{entity.name}` (merged: {listed}): another spelling "
             "that turnetl found is no entity of its own"
         )
-    after = tuple(merge for merge in merges if merge not in split)
     entities = {entity.group_id: {entity.uuid}}
-    return MergePlan(after, await _redo_of(settings, entities, options, clock))
+    return MergePlan(known.without(split), await _redo_of(settings, entities, options, clock))
 
 
 async def merge(
@@ -155,7 +196,7 @@ async def merge(
     """Carry out the plan of a merge or a split. If it is killed, the same command continues."""
     if plan.redo.is_refused:
         return plan.redo
-    write_merged(wiring.lake(settings).files, plan.merges)
+    write_merged(wiring.lake(settings).files, plan.listed)
     return await redo(settings, plan.redo, options, clock, progress=progress)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import ID_CHARS
-from turnetl.base.text import format_cost, plural
+from turnetl.base.text import format_cost, listed, plural
+from turnetl.ingestion.duplicate_entities import CROWD, Duplicate, NamedEntity
 from turnetl.ingestion.ingest_report import error_messages, stale_part_line
-from turnetl.ingestion.merged_entities import Duplicate, NamedEntity
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.pipeline.run_merge import DuplicateReport
@@ -28,6 +28,8 @@ from turnetl.views.nodes import (
 from turnetl.views.undo import turn_line
 
 NOT_CONFIRMED = "nothing was redone: confirm it on a terminal, or add --yes"
+
+_MOST_GROUPS = 5
 
 _COLUMNS = (
     Column("group"),
@@ -56,18 +58,20 @@ def result(report: RedoReport) -> View:
 def duplicates(report: DuplicateReport) -> View:
     """Return the pairs of entities that may be one, and the redo with which they were merged."""
     done = result(report.redo) if report.redo is not None else []
-    return [*limited(report.duplicates, _duplicate), *done, Caption(_merged(report))]
+    captions = [Caption(text) for text in (_merged(report), _crowded(report)) if text]
+    return [*limited(report.duplicates, _duplicate), *done, *captions]
 
 
 def _duplicate(pair: Duplicate) -> Node:
     cosine = "" if pair.similarity is None else f", cosine {pair.similarity:.2f}"
     joined = ", but a fact joins them" if pair.joined else ""
+    apart = ", but a person split them" if pair.kept_apart else ""
     names = line(
         (f"{pair.certainty:.2f}  ", "cyan"),
         (pair.kept.name, "bold"),
         " is ",
         (pair.merged.name, "bold"),
-        (f"  {pair.form}{cosine}{joined}  {pair.group_id}", "dim"),
+        (f"  {pair.form}{cosine}{joined}{apart}  {pair.group_id}", "dim"),
     )
     named = [_named(entity) for entity in (pair.kept, pair.merged)]
     shared = [f"both: {text}" for text in pair.shared_facts]
@@ -78,7 +82,7 @@ def _named(entity: NamedEntity) -> Line:
     turns = ", ".join(f"{turn.archive}:{turn.first_line}" for turn in entity.first_turns)
     labels = ", ".join(entity.labels) or "entity"
     return line(
-        f"{labels} {entity.id[:ID_CHARS]}, {plural(entity.turns, 'turn')}: {turns or 'no fact'}"
+        f"{labels} {entity.id[:ID_CHARS]}, {plural(entity.turns, 'turn')}: {turns or 'no turn'}"
     )
 
 
@@ -86,12 +90,23 @@ def _merged(report: DuplicateReport) -> str:
     if not report.duplicates:
         return "No two entities look like one."
     pairs = plural(len(report.duplicates), "pair")
-    if report.redo is not None:
-        return f"{pairs}; those from {report.certain_from:.2f} on are one now."
-    return (
-        f"{pairs}, {len(report.certain):,} of them certain (from {report.certain_from:.2f} on): "
-        "`--yes` merges these, `turnetl entity merge ID ID` any other."
+    certain = (
+        f"{pairs}, {len(report.certain):,} of them certain (from {report.certain_from:.2f} on)"
     )
+    if report.redo is None:
+        return f"{certain}: `--yes` merges these, `turnetl entity merge ID ID` any other."
+    merged = f"{certain}: {plural(report.merged, 'entity is', 'entities are')} part of another now"
+    if not report.unmerged:
+        return f"{merged}."
+    groups = listed([f"`{group}`" for group in report.unmerged], _MOST_GROUPS)
+    return f"{merged}; not merged, or not completely: what is certain in {groups}."
+
+
+def _crowded(report: DuplicateReport) -> str:
+    if not report.crowded_names:
+        return ""
+    names = plural(report.crowded_names, "name is", "names are")
+    return f"{names} shared by more than {CROWD} entities of a group: they are not compared."
 
 
 def question(report: RedoReport) -> str:

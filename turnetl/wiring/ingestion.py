@@ -56,7 +56,7 @@ async def ingest_resources(
         model = clients.model(settings, stack) if settings.uses_model else None
         ahead = _ahead(model, stack) if model is not None and settings.run_ahead else None
         extracts = extraction.extractor(settings, vectors, ahead or model)
-        if merges := read_merged(lake(settings).files):
+        if merges := read_merged(lake(settings).files).merges:
             extracts = MergingExtractor(extracts, merges)
         try:
             await graph.prepare()
