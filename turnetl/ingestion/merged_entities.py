@@ -41,7 +41,7 @@ class MergedEntity:
 
 @dataclass(frozen=True, slots=True)
 class MergedEntities:
-    """What is one in the groups of a lake, and what a person said is not."""
+    """The entities of a lake that are merged, and the pairs that a person split."""
 
     merges: tuple[MergedEntity, ...] = ()
     kept_apart: tuple[MergedEntity, ...] = ()
@@ -64,7 +64,7 @@ class MergedEntities:
     def without(self, split: Collection[MergedEntity]) -> "MergedEntities":
         """Take merges back, and keep their entities apart."""
         merges = (one for one in self.merges if one not in split)
-        return MergedEntities(tuple(merges), tuple({*self.kept_apart, *split}))
+        return MergedEntities(tuple(merges), tuple(dict.fromkeys((*self.kept_apart, *split))))
 
     def splits(self, merge: MergedEntity) -> list[MergedEntity]:
         """Return what keeps the two entities of a merge apart, or what was merged into them."""

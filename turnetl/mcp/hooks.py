@@ -129,7 +129,7 @@ async def hook_answer(opened: OpenIndex, call: HookCall, settings: Settings) -> 
         return ""
     chosen = Selection(groups=groups)
     # Turns of other projects in the same group are left out of what is found.
-    shared = bool(settings.group or settings.group_map) and not call.all_projects
+    shared = _names_groups(settings) and not call.all_projects
     match call.moment:
         case HookMoment.SESSION_START:
             turns = _TURNS * _OTHERS if shared else _TURNS
@@ -159,13 +159,18 @@ def _groups(index: PersistentIndex, call: HookCall, settings: Settings) -> tuple
     if name in (NO_PROJECT, HOME, TEMPORARY):
         return ()
     own = {ids.group_id(name)}
-    if settings.group or settings.group_map:
+    if _names_groups(settings):
         named = wiring.archive_grouping(settings, stores=False)
         of_formats = (
             named.group(call.directory, one.name, call.transcript) for one in formats.FORMATS
         )
         own.update(of_formats)
     return tuple(one for one in known if one in own)
+
+
+def _names_groups(settings: Settings) -> bool:
+    """Return whether the user names groups, which projects may share."""
+    return bool(settings.group or settings.group_map)
 
 
 def _is_here(receipt: Receipt, call: HookCall) -> bool:
