@@ -137,7 +137,7 @@ class _Upstream:
     def __init__(self, model: ComputedModel, embedder: Embedder) -> None:
         self._texts: dict[str, str] = {}
         self._clients = CheckedClients(
-            model, GraphitiEmbedder(embedder), MirrorDriver(), is_compact=False
+            model, GraphitiEmbedder(embedder), MirrorDriver(), style="graphiti"
         )
 
     async def summarise(

@@ -7,7 +7,7 @@ from typing import Any
 from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
 
 from tests.extraction.canned_model import CannedModel, ResponseRule
-from turnetl.extraction.llm.clients import compact_prompts
+from turnetl.extraction.llm.clients import prompts_of
 from turnetl.extraction.llm.fact_batches import SINGLE_PROMPT, FactBatches, fact_numbers
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 
@@ -21,7 +21,7 @@ def about(fact: str, known: Sequence[str] = ("a known fact",)) -> ChatRequest:
         "existing_edges": [{"idx": index, "fact": text} for index, text in enumerate(known)],
         "edge_invalidation_candidates": [],
     }
-    messages = compact_prompts().dedupe_edges.resolve_edge(context).as_messages()
+    messages = prompts_of("compact").dedupe_edges.resolve_edge(context).as_messages()
     return ChatRequest(
         SINGLE_PROMPT,
         (ChatMessage("system", messages[0].content), ChatMessage("user", messages[1].content)),

@@ -20,7 +20,7 @@ from tests.servers.canned_responses import between
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.model import GroupId
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.llm.clients import compact_prompts, escaping_prompts, without_sections
+from turnetl.extraction.llm.clients import prompts_of, without_sections
 from turnetl.extraction.llm.fact_batches import FactResolution, FactResolutions, fact_numbers
 from turnetl.extraction.model_checks import fact_questions_check
 from turnetl.extraction.ontology import CODING
@@ -80,7 +80,7 @@ def lines(texts: Iterable[str]) -> Counter[str]:
 def test_a_compact_prompt_says_all_that_graphitis_prompt_says(prompt_group: str, name: str) -> None:
     theirs, ours = (
         getattr(getattr(library, prompt_group), name)(CONTEXT)
-        for library in (escaping_prompts(), compact_prompts())
+        for library in (prompts_of("graphiti"), prompts_of("compact"))
     )
     theirs, ours = (
         lines((prompt.system.content, prompt.user.content)) for prompt in (theirs, ours)
@@ -96,7 +96,7 @@ def test_a_compact_prompt_says_all_that_graphitis_prompt_says(prompt_group: str,
 
 
 def test_only_the_sections_of_a_turn_are_moved() -> None:
-    prompt = compact_prompts().extract_edges.edge(CONTEXT)
+    prompt = prompts_of("compact").extract_edges.edge(CONTEXT)
     assert {"of a template", "too"} <= {*prompt.system.content.splitlines()}
     assert "USES" in prompt.system.content
     assert between(prompt.user.content, "CURRENT_MESSAGE") == "what is said now"
@@ -192,7 +192,7 @@ async def test_a_check_shows_whether_a_model_can_answer_several_questions(
         for number, repeated, contradicted in answers
     ]
     model = CannedModel(lambda _: FactResolutions(fact_resolutions=resolutions).model_dump())
-    assert await fact_questions_check().run(GraphitiModel(model)) == problem
+    assert await fact_questions_check("compact").run(GraphitiModel(model)) == problem
 
 
 _PIECES = ("\n", "<A>\n", "\n</A>", "<A>", "</A>", "<B>\n", "\n</B>", "text", " ")

@@ -18,8 +18,10 @@ from tests.fakes.models import scripted
 from tests.llm.test_prompt_delimiters import HOSTILE, TEXTS
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.model import Entity, Episode, Fact, SessionId
+from turnetl.extraction.config import PromptStyle
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.llm.clients import escaping_prompts
+from turnetl.extraction.llm.clients import prompts_of
+from turnetl.extraction.llm.short_prompts import SHORT_PROMPTS
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.preview_builder import preview_requests
@@ -50,7 +52,7 @@ def context_of(text: str) -> dict[str, Any]:
         **dict.fromkeys(fields, text),
         "entity_types": [text],
         "attributes": {text or "a": text, "list": [text, 1]},
-        "id": 0,
+        **dict.fromkeys(("id", "candidate_id", "idx"), 0),
     }
     lists = (
         *("previous_episodes", "extracted_nodes", "existing_nodes", "nodes", "existing_edges"),
@@ -84,17 +86,25 @@ PROMPTS = [(group, name) for group, names in PROMPT_GROUPS.items() for name in n
 
 
 def built(library: Any, group: str, name: str, text: str) -> str:
-    prompt = getattr(getattr(library, group), name)(context_of(text))
+    context = context_of(text)
+    if library is prompts_of("short"):
+        context["entity_types"] = []
+    prompt = getattr(getattr(library, group), name)(context)
     return "\n".join(message.content for message in prompt.as_messages())
 
 
-@pytest.mark.parametrize(("group", "name"), PROMPTS)
+SHORT = [("short", group, name) for group, name in SHORT_PROMPTS]
+
+
+@pytest.mark.parametrize(
+    ("style", "group", "name"), [*(("graphiti", *prompt) for prompt in PROMPTS), *SHORT]
+)
 @given(TEXTS.filter(bool))
 @settings(max_examples=25)
-def test_no_text_changes_the_structure_of_any_prompt_of_graphiti(
-    group: str, name: str, text: str
+def test_no_text_changes_the_structure_of_any_prompt(
+    style: PromptStyle, group: str, name: str, text: str
 ) -> None:
-    library = escaping_prompts()
+    library = prompts_of(style)
     assert structure(built(library, group, name, text)) == structure(
         built(library, group, name, "harmless")
     )
@@ -105,7 +115,7 @@ def test_a_text_without_delimiters_gives_graphitis_own_prompt(subtests: pytest.S
         with subtests.test(group=group):
             text = 'if (a < b) return "<div>" + x<int>; \u0007 \u00e9 &lt;b&gt; </textarea>'
             theirs = built(default_chat_prompt_library, group, name, text)
-            assert built(escaping_prompts(), group, name, text) == theirs
+            assert built(prompts_of("graphiti"), group, name, text) == theirs
 
 
 ONTOLOGY = Ontology(

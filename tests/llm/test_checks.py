@@ -6,14 +6,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from tests.extraction.canned_model import CannedModel
 from tests.printed import printed
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.summary_responses import RESPONDERS
-from turnetl.base.errors import ModelUnusable
+from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.base.model import Usage
 from turnetl.base.results import plain
 from turnetl.extraction.model_checks import reflexion_requests
-from turnetl.llm.chat import ChatModel
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.checks import CheckResult, ModelCheck
 from turnetl.llm.checks.check import check
 from turnetl.llm.limiter import Limiter, Slots
@@ -191,6 +192,11 @@ WRONG_RESPONSES: list[tuple[str, Any, str]] = [
         },
         "was not offered",
     ),
+    (
+        "extracted_entities",
+        {"extracted_entities": [{"name": "Lockheed Martin", "entity_type_id": 0}]},
+        "names `lockheed martin`, which the text does not contain: see `extraction.prompts`",
+    ),
     ("edges", {"edges": []}, "finds no fact"),
     (
         "edges",
@@ -313,6 +319,22 @@ async def test_a_rejected_request_fails_only_its_own_check(
     results = problems(await check(model))
     assert list(results) == [PROMPTS[0]]
     assert "no such thing" in results[PROMPTS[0]]
+
+
+class SlowWithLongTurns(CannedModel):
+    """A model that responds to a long prompt after the timeout."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        if request.characters > 20_000:
+            raise ModelBusy("no response within 120 s", timed_out=True)
+        return await super().complete(request)
+
+
+async def test_a_prompt_that_takes_too_long_fails_only_its_own_check() -> None:
+    steps: list[tuple[int, int]] = []
+    results = await check(SlowWithLongTurns(), on_result=lambda *step: steps.append(step))
+    assert problems(results) == {PROMPTS[-1]: "did not respond in time: see `llm.timeout_seconds`"}
+    assert steps == [(done, len(PROMPTS)) for done in range(len(PROMPTS) + 1)]
 
 
 async def test_a_wrong_key_stops_at_the_first_request(

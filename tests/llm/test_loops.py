@@ -11,7 +11,7 @@ from tests.llm import virtual_clock
 from turnetl.base.errors import TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.loops import BoundedModel, distinct_entries, repeats_itself, sensible_tokens
-from turnetl.llm.providers.schemas import MAX_ITEMS, bounded
+from turnetl.llm.providers.schemas import bounded, most_items
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 REQUEST = ChatRequest(
@@ -42,8 +42,10 @@ def test_only_a_text_that_repeats_its_entries_is_a_loop() -> None:
     assert not repeats_itself(LOOP[:1_000]), "too short to tell"
 
 
-def test_the_limit_is_as_long_as_the_prompt_but_never_more_than_that_of_the_request() -> None:
+def test_the_limit_is_as_long_as_what_is_asked_but_never_more_than_that_of_the_request() -> None:
     assert sensible_tokens(REQUEST) == 1_000
+    instructions = ChatMessage("system", "x" * 20_000), ChatMessage("user", "Which files?")
+    assert sensible_tokens(replace(REQUEST, messages=instructions)) == 1_000
     long = replace(REQUEST, messages=(ChatMessage("user", "x" * 20_000),))
     assert sensible_tokens(long) == 5_000
     assert sensible_tokens(replace(long, max_tokens=600)) == 600
@@ -83,9 +85,14 @@ def test_a_response_that_needs_more_is_requested_once_more_and_later_ones_have_n
     assert [one.max_tokens for one in model.requests] == [1_000, 16_384, 16_384]
 
 
-def test_every_list_of_a_schema_is_limited_for_servers_that_enforce_it() -> None:
-    schema = bounded(ExtractedEntities.model_json_schema())
-    assert schema["properties"]["extracted_entities"]["maxItems"] == MAX_ITEMS
+@pytest.mark.parametrize(("characters", "items"), [(0, 10), (2_000, 50), (100_000, 100)])
+def test_a_list_has_at_most_as_many_entries_as_the_text_can_name(
+    characters: int, items: int
+) -> None:
+    request = replace(REQUEST, messages=(ChatMessage("user", "x" * characters),))
+    schema = bounded(ExtractedEntities.model_json_schema(), most_items(request))
+    assert schema["properties"]["extracted_entities"]["maxItems"] == items
     entity = schema["$defs"]["ExtractedEntity"]["properties"]
-    assert entity["episode_indices"]["maxItems"] == MAX_ITEMS
+    assert entity["episode_indices"]["maxItems"] == items
     assert "maxItems" not in entity["name"]
+    assert most_items(replace(request, max_items=6)) == 6

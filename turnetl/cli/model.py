@@ -30,7 +30,8 @@ def check(
     from turnetl.views import model as view
 
     settings, options = common.settings(**extraction.settings), extraction.run_options()
-    report = console.run_async(pipeline.check_model(settings, options, now))
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(pipeline.check_model(settings, options, now, progress))
     console.print_messages(view.check_messages(report))
     console.print_result(view.check_view(report), report, as_json=common.json)
     return view.check_exit_code(report)

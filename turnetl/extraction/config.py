@@ -136,6 +136,9 @@ NO_PROMPT_VALUES = ("none", "null", "false", "off")
 MAX_REFLEXION = 3
 
 PreprocessingMode = Literal["prepend", "append"]
+PromptLength = Literal["full", "short"]
+PromptStyle = Literal["graphiti", "compact", "short"]
+"""Of the prompts of a turn; see `extraction.llm.clients`."""
 TurnKind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
 """The values of `episodes.kinds.KINDS`."""
 
@@ -203,6 +206,8 @@ class ExtractionConfig(BaseModel):
     """Whether the instructions precede or follow the hints of a reflexion pass."""
     reflexion: PassCount = 0
     """Number of reflexion passes: each asks the model what it missed and extracts again."""
+    prompts: PromptLength = "full"
+    """`short`: prompts without worked examples, for small models."""
     kinds: PromptsByKind = Field(default_factory=dict)
     """Instructions for turns of one kind."""
     groups: Mapping[str, GroupConfig] = Field(default_factory=dict)
@@ -307,10 +312,14 @@ class PromptConfig:
     """Patterns removed from the texts of such turns; not part of the recipe, because the digest of
     the text covers them."""
 
+    length: PromptLength = "full"
+
     @property
-    def is_compact(self) -> bool:
-        """Whether the prompts are turnetl's compact ones: Graphiti's own without instructions."""
-        return self.instructions is not None
+    def style(self) -> PromptStyle:
+        """Whose prompts the turn has: without instructions, Graphiti's own."""
+        if self.length == "short":
+            return "short"
+        return "graphiti" if self.instructions is None else "compact"
 
     @property
     def recipe_parts(self) -> RecipeParts:
@@ -353,6 +362,7 @@ class PromptConfigs:
             mode=self._config.mode_for(group),
             reflexion=self._config.reflexion_for(group),
             noise_patterns=template.noise_patterns if template is not None else (),
+            length=self._config.prompts,
         )
 
     def _template(self, setting: PromptSetting) -> Template | None:

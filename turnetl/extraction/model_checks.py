@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
 
+from turnetl.extraction.config import PromptStyle
 from turnetl.extraction.llm import reflexion
-from turnetl.extraction.llm.clients import compact_prompts
+from turnetl.extraction.llm.clients import prompts_of
 from turnetl.extraction.llm.fact_batches import (
     SINGLE_PROMPT,
     FactResolutions,
@@ -27,7 +28,7 @@ from turnetl.llm.graphiti import GraphitiModel
 _MAX_TOKENS = 8_192
 
 
-def fact_questions_check() -> CheckRequest:
+def fact_questions_check(style: PromptStyle) -> CheckRequest:
     """Return a request about two facts: the second repeats a fact that only its list has."""
 
     def find_problem(response: FactResolutions) -> str:
@@ -41,19 +42,19 @@ def fact_questions_check() -> CheckRequest:
         return "" if is_consistent else "invalidates a fact that nothing contradicts"
 
     questions = [
-        _question("sqlite runs in the process of cart.py.", "cart.py is written in Python."),
-        _question(SAMPLE_FACT, SAMPLE_FACT),
+        _question("sqlite runs in the process of cart.py.", "cart.py is written in Python.", style),
+        _question(SAMPLE_FACT, SAMPLE_FACT, style),
     ]
     return check_of(combined_request(questions), FactResolutions, find_problem)
 
 
-def _question(fact: str, known: str) -> ChatRequest:
+def _question(fact: str, known: str, style: PromptStyle) -> ChatRequest:
     context = {
         "existing_edges": [{"idx": 0, "fact": known}],
         "new_edge": fact,
         "edge_invalidation_candidates": [],
     }
-    prompt = compact_prompts().dedupe_edges.resolve_edge(context)
+    prompt = prompts_of(style).dedupe_edges.resolve_edge(context)
     return ChatRequest(
         SINGLE_PROMPT,
         (ChatMessage("system", prompt.system.content), ChatMessage("user", prompt.user.content)),

@@ -35,6 +35,10 @@ class DiscardReason(Reason):
     NUMBER = "number", "The name is a bare number or a quantity."
     GENERIC_WORD = "generic_word", "The name is a word such as `user` or `file`."
     FACTS = "facts", "The fact lost a discarded entity, and its sentence names no other."
+    COPIED = (
+        "copied",
+        "A small model's name is not in the turn, or its fact lacks one of its names.",
+    )
     QUOTE = "quote", "The fact says only that something was said or asked; the turn's text has it."
     KNOWN = "known", "The model's fact repeats one that the rules state."
 

@@ -64,10 +64,17 @@ class ChatRequest:
     schema: ResponseSchema | None
     max_tokens: int
     """Upper limit of the response."""
+    max_items: int | None = None
+    """Most entries of a list in the response; None: as many as the text can name."""
 
     @property
     def characters(self) -> int:
         return sum(len(message.text) for message in self.messages)
+
+    @property
+    def asked_characters(self) -> int:
+        """Characters of the longest message of the user: what the response is about."""
+        return max(len(message.text) for message in self.messages if message.role == "user")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn, cast, get_args
 
@@ -31,9 +31,11 @@ class GraphitiModel(LLMClient):
     The messages are those of Graphiti's client for OpenAI-compatible servers.
     """
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, max_items: Mapping[str, int] | None = None) -> None:
+        """`max_items`: most entries of a list in a response, by name of the prompt."""
         super().__init__(LLMConfig(model=model.name))
         self._model = model
+        self._max_items = max_items or {}
         self.usage = Usage()
         """Usage of all requests so far, including failed ones."""
         self._failure: TurnetlError | None = None
@@ -76,6 +78,7 @@ class GraphitiModel(LLMClient):
             ),
             schema=response_schema(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
+            max_items=self._max_items.get(prompt_name or ""),
         )
         try:
             return await self._complete(request)

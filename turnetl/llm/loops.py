@@ -1,7 +1,7 @@
 """Responses of models that repeat themselves: a limit that ends them, and what of them is kept.
 
 Small models may write the same entries until their context is full. A response that is longer than
-its prompt says nothing new.
+the message that it answers says nothing new.
 """
 
 import json
@@ -20,8 +20,8 @@ _REPETITIVE = 8
 
 
 def sensible_tokens(request: ChatRequest) -> int:
-    """Return the tokens of the longest response that makes sense: as long as its prompt."""
-    return min(max(_LEAST, request.characters // _CHARS_PER_TOKEN), request.max_tokens)
+    """Return the tokens of the longest response that makes sense: as long as what is asked."""
+    return min(max(_LEAST, request.asked_characters // _CHARS_PER_TOKEN), request.max_tokens)
 
 
 def is_truncated(response: ChatResponse, limit: int) -> bool:

@@ -8,6 +8,7 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.private_files import create_file, create_folder
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.extraction.catalog import TemplateCatalog, catalog, select
 from turnetl.extraction.templates import TEMPLATES_FOLDER
 from turnetl.llm.checks import ModelCheck
@@ -16,7 +17,7 @@ from turnetl.pipeline.previews import estimated_tokens
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
-_SHORT_RETRIES = RetryPolicy(attempts=4, max_responses=3)
+_SHORT_RETRIES = RetryPolicy(attempts=4, max_timeouts=1, max_responses=3)
 """A user waits for the result of a check. A server that ignores response schemas gets them in the
 prompt from the third request on."""
 
@@ -53,10 +54,13 @@ def copy_template(
     return path, templates(settings, (name,))
 
 
-async def check_model(settings: Settings, options: RunOptions, clock: Clock) -> ModelCheck:
+async def check_model(
+    settings: Settings, options: RunOptions, clock: Clock, progress: Progress = ignore_progress
+) -> ModelCheck:
     # A response from the journal would not show what the model can do today.
     uncached = settings.model_copy(update={"extractor": "llm", "journal": False})
     run_settings = settings_for_run(uncached, options)
     wiring.check(run_settings, options.preprocessing)
     async with wiring.model_stack(run_settings, clock) as stack:
-        return await wiring.check_model(run_settings, replace(stack, retry_policy=_SHORT_RETRIES))
+        impatient = replace(stack, retry_policy=_SHORT_RETRIES)
+        return await wiring.check_model(run_settings, impatient, progress)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episodes.filters import KINDS
 from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_SUFFIX, PromptConfigs, prompt_warning
@@ -101,9 +102,12 @@ def model_extractor(
     return construct
 
 
-async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
+async def check_model(
+    settings: Settings, stack: "ModelStack", progress: Progress = ignore_progress
+) -> "ModelCheck":
     """Send one request of each kind that a run sends, and one to an embedder behind HTTP."""
     from turnetl.extraction import model_checks
+    from turnetl.extraction.llm.clients import prompts_of
     from turnetl.extraction.model_checks import fact_questions_check
     from turnetl.llm.checks import ModelCheck, check
     from turnetl.summaries.refresh_check import refresh_check
@@ -112,15 +116,17 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
     kinds = ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates()).for_turn(GroupId(""))
     reflexion = model_checks.reflexion_requests() if prompts.reflexion else ()
-    several_facts = (fact_questions_check(),) if prompts.is_compact else ()
+    several_facts = (fact_questions_check(prompts.style),) if prompts.style != "graphiti" else ()
     model = clients.model(settings, stack)
     try:
         results = await check.check(
             model,
+            prompts=prompts_of(prompts.style),
             entity_types=kinds.entity_types,
             edge_types=kinds.edge_types,
             instructions=prompts.instructions,
             extra_requests=(*several_facts, refresh_check(), *reflexion),
+            on_result=lambda done, total: progress(ProgressUpdate("check", "", done, total)),
         )
     finally:
         await model.close()

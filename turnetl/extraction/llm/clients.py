@@ -5,7 +5,8 @@ facts. They are escaped here only. No node or edge is changed, so that the graph
 they are.
 
 Turns without instructions are sent with Graphiti's own prompts, those with instructions with
-compact ones: the same rules in fewer and cheaper tokens.
+compact ones: the same rules in fewer and cheaper tokens. Short ones, for small models, are in
+`short_prompts`.
 
 - What is the same for every turn comes first, in the system message: providers charge less for the
   beginning of a prompt that they have read before.
@@ -17,6 +18,7 @@ compact ones: the same rules in fewer and cheaper tokens.
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from graphiti_core.graphiti_types import GraphitiClients
@@ -30,7 +32,9 @@ from graphiti_core.prompts.models import ChatPrompt, ChatPromptFunction, SystemM
 from graphiti_core.tracer import NoOpTracer
 
 from turnetl.base.model import Usage
+from turnetl.extraction.config import PromptStyle
 from turnetl.extraction.llm.fact_batches import FactBatches
+from turnetl.extraction.llm.short_prompts import MAX_ITEMS, SHORT_PROMPTS
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
@@ -56,11 +60,18 @@ _WHERE = (
 )
 
 
-def compact_prompts() -> ChatPromptLibrary:
+@cache
+def prompts_of(style: PromptStyle) -> ChatPromptLibrary:
+    """Return the prompts of a style; all escape the texts of their context."""
     builders = _escaping_builders()
-    for (group, name), sections in _SECTIONS.items():
-        builders[group][name] = _instructions_first(builders[group][name], sections)
-    builders["dedupe_nodes"]["nodes"] = _without_earlier_turns(builders["dedupe_nodes"]["nodes"])
+    if style == "compact":
+        for (group, name), sections in _SECTIONS.items():
+            builders[group][name] = _instructions_first(builders[group][name], sections)
+        resolution = builders["dedupe_nodes"]
+        resolution["nodes"] = _without_earlier_turns(resolution["nodes"])
+    elif style == "short":
+        for (group, name), build in SHORT_PROMPTS.items():
+            builders[group][name] = _escaping(build)
     return create_prompt_library(builders)
 
 
@@ -128,10 +139,6 @@ _TRUSTED = frozenset(
 pass are part of the instructions and escaped where they are made."""
 
 
-def escaping_prompts() -> ChatPromptLibrary:
-    return create_prompt_library(_escaping_builders())
-
-
 def _escaping_builders() -> dict[str, dict[str, ChatPromptFunction]]:
     """Return the builders of Graphiti's prompts, by group and name; all escape their context."""
     return {
@@ -155,7 +162,6 @@ def _escaping(build: ChatPromptFunction) -> ChatPromptFunction:
     return build_escaped
 
 
-_PROMPTS, _COMPACT_PROMPTS = escaping_prompts(), compact_prompts()
 _ALL = 1_000
 """Calls that Graphiti starts together: all facts of a turn, so that they share requests. The
 limiter decides how many are sent."""
@@ -173,9 +179,12 @@ class CheckedClients:
         embedder: GraphitiEmbedder,
         driver: MirrorDriver,
         *,
-        is_compact: bool,
+        style: PromptStyle,
     ) -> None:
-        self.model = GraphitiModel(FactBatches(model) if is_compact else model)
+        self.model = GraphitiModel(
+            model if style == "graphiti" else FactBatches(model),
+            MAX_ITEMS if style == "short" else None,
+        )
         self._driver = driver
         self.bundle = GraphitiClients(
             driver=driver,
@@ -183,8 +192,8 @@ class CheckedClients:
             embedder=embedder,
             cross_encoder=NoReranker(),
             tracer=NoOpTracer(),
-            prompt_library=_COMPACT_PROMPTS if is_compact else _PROMPTS,
-            max_coroutines=_ALL if is_compact else None,
+            prompt_library=prompts_of(style),
+            max_coroutines=None if style == "graphiti" else _ALL,
         )
 
     def check(self) -> None:

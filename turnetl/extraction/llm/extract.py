@@ -17,7 +17,7 @@ from turnetl.base.errors import TooLong
 from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.extraction import stoplist
 from turnetl.extraction.config import PromptConfig
-from turnetl.extraction.llm import reflexion
+from turnetl.extraction.llm import reflexion, short_prompts
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.graphiti_calls import (
     ExtractedEdges,
@@ -84,7 +84,7 @@ class ChunkExtractor:
         for _ in range(config.reflexion):
             find_missed = partial(calls.missed_entities, nodes=nodes)
             missed = await self._split_if_needed(source, find_missed)
-            if config.instructions is not None:
+            if config.style != "graphiti":
                 missed = keep_meaningful(missed)
             if not (new := _new_hints(missed, previous_hints)):
                 break
@@ -93,8 +93,13 @@ class ChunkExtractor:
             added_nodes = await self._split_if_needed(source, extract)
             nodes = merge_nodes(nodes, added_nodes)
         kept, discarded = apply_stoplist(
-            merge_nodes([], nodes), is_enabled=config.instructions is not None
+            merge_nodes([], nodes), is_enabled=config.style != "graphiti"
         )
+        if config.style == "short":
+            types = self.ontology.entity_types or ()
+            copied = short_prompts.copied_entities(kept, source.episode.content, types)
+            kept = [node for node in kept if node.uuid not in copied]
+            discarded = {**discarded, **dict.fromkeys(copied, DiscardReason.COPIED)}
         return ChunkEntities(tuple(map(convert.from_node, kept)), discarded, calls.usage)
 
     async def extract_facts(
@@ -102,9 +107,9 @@ class ChunkExtractor:
     ) -> ChunkFacts:
         """Return the facts of the chunk about its entities, each once; raises as for entities."""
         calls = self._calls(config)
-        if source.known is not None and config.instructions is not None:
-            known = reflexion.known_facts(source.known)
-            config = replace(config, instructions=f"{config.instructions}\n\n{known}")
+        if source.known is not None and config.style != "graphiti":
+            parts = config.instructions, reflexion.known_facts(source.known)
+            config = replace(config, instructions="\n\n".join(filter(None, parts)))
         edges, endpoints = await self._facts(calls, source, entities, config.instructions)
         previous_hints: set[str] = set()
         for _ in range(config.reflexion):
@@ -118,10 +123,16 @@ class ChunkExtractor:
         extracted = {entity.uuid for entity in entities}
         endpoints, discarded = apply_stoplist(
             [node for node in endpoints if node.uuid not in extracted],
-            is_enabled=config.instructions is not None,
+            is_enabled=config.style != "graphiti",
         )
         kept = reattach(edges, [*map(convert.to_node, entities), *endpoints])
         facts = {fact.uuid: fact for fact in (_keyed(source, edge) for edge in kept)}
+        if config.style == "short":
+            known = [*entities, *map(convert.from_node, endpoints)]
+            names = {entity.uuid: entity.name for entity in known}
+            copied = short_prompts.copied_facts(facts.values(), names)
+            facts = {uuid: fact for uuid, fact in facts.items() if uuid not in copied}
+            discarded = {**discarded, **dict.fromkeys(copied, DiscardReason.COPIED)}
         return ChunkFacts(
             facts=tuple(facts.values()),
             endpoints=tuple(map(convert.from_node, endpoints)),
@@ -133,7 +144,7 @@ class ChunkExtractor:
     def _calls(self, config: PromptConfig) -> GraphitiCalls:
         def clients() -> CheckedClients:
             driver = MirrorDriver()
-            return CheckedClients(self.model, self.embedder, driver, is_compact=config.is_compact)
+            return CheckedClients(self.model, self.embedder, driver, style=config.style)
 
         return GraphitiCalls(clients, self.ontology)
 

@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, Usage, Vector
-from turnetl.extraction.config import PromptConfig, PromptConfigs
+from turnetl.extraction.config import PromptConfig, PromptConfigs, PromptStyle
 from turnetl.extraction.llm import graphiti_calls, llm_recipe
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
@@ -113,7 +113,7 @@ class LlmExtractor:
         `known` facts of the turn are shown to the model, so that it adds others.
         """
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
-        inputs = _inputs(episode, context, known, full_context=config.instructions is None)
+        inputs = _inputs(episode, context, known, full_context=config.style == "graphiti")
         with graphiti_calls.logged_by_turnetl():
             chunks = [await self._extract_chunk(source, config) for source in inputs]
         return ExtractedTurn(tuple(chunks))
@@ -128,10 +128,10 @@ class LlmExtractor:
     ) -> Resolved:
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         with graphiti_calls.logged_by_turnetl():
-            return await self._resolve(extracted, group, now, is_compact=config.is_compact)
+            return await self._resolve(extracted, group, now, style=config.style)
 
     async def _resolve(
-        self, extracted: ExtractedTurn, group: GroupView, now: datetime, *, is_compact: bool
+        self, extracted: ExtractedTurn, group: GroupView, now: datetime, *, style: PromptStyle
     ) -> Resolved:
         embedder = GraphitiEmbedder(self._embedder)
         overlay = Overlay(group)
@@ -140,8 +140,8 @@ class LlmExtractor:
         usage, discarded = Usage(), Counter[DiscardReason]()
         for chunk in extracted.chunks:
             driver = MirrorDriver.for_group(overlay, candidates, embedder.remember)
-            clients = partial(CheckedClients, self._model, embedder, driver, is_compact=is_compact)
-            resolver = ChunkResolver(clients, self._ontology, chunk.source, is_compact)
+            clients = partial(CheckedClients, self._model, embedder, driver, style=style)
+            resolver = ChunkResolver(clients, self._ontology, chunk.source, style != "graphiti")
             try:
                 _remember(embedder, chunk.vectors)
                 nodes, keys = await resolver.resolve_entities(chunk.entities.entities)

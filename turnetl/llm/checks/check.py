@@ -4,21 +4,22 @@ The requests are Graphiti's, with its own prompts and schemas, about a text of t
 little to interpret.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from graphiti_core.prompts import prompt_library
 from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
 from graphiti_core.prompts.dedupe_nodes import NodeResolutions
 from graphiti_core.prompts.extract_edges import EdgeTimestamps, ExtractedEdges
 from graphiti_core.prompts.extract_nodes import ExtractedEntities
+from graphiti_core.prompts.lib import ChatPromptLibrary, default_chat_prompt_library
 from graphiti_core.prompts.models import Message
 from graphiti_core.utils.maintenance.node_operations import _build_entity_types_context
 from pydantic import BaseModel, ValidationError
 
-from turnetl.base.errors import BadTurn
+from turnetl.base.errors import BadTurn, ModelBusy
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatModel, ChatRequest, model_for
 from turnetl.llm.checks import CheckResult
@@ -48,19 +49,22 @@ class CheckRequest:
 
 
 def _requests(
-    entity_types: TypesByName | None, edge_types: TypesByName | None, instructions: str
+    prompts: ChatPromptLibrary,
+    entity_types: TypesByName | None,
+    edge_types: TypesByName | None,
+    instructions: str,
 ) -> Iterator[CheckRequest]:
     """Yield the requests that Graphiti's functions send, in the order of a turn."""
-    yield _entities(entity_types, instructions, SAMPLE_TEXT)
-    yield _resolutions()
-    yield _edges(edge_types, instructions)
-    yield _duplicates()
-    yield _timestamps()
+    yield _entities(prompts, entity_types, instructions, SAMPLE_TEXT)
+    yield _resolutions(prompts)
+    yield _edges(prompts, edge_types, instructions)
+    yield _duplicates(prompts)
+    yield _timestamps(prompts)
     if entity_type := _with_fields(entity_types):
-        yield _attributes(entity_type)
+        yield _attributes(prompts, entity_type)
     if edge_type := _with_fields(edge_types):
-        yield _edge_attributes(edge_type)
-    long = _entities(entity_types, instructions, _LONG)
+        yield _edge_attributes(prompts, edge_type)
+    long = _entities(prompts, entity_types, instructions, _LONG)
     yield replace(long, prompt_name=f"{long.prompt_name} of a long turn")
 
 
@@ -102,6 +106,7 @@ def check_of(
 
 
 def _graphiti_request(
+    prompts: ChatPromptLibrary,
     prompt_name: str,
     context: Mapping[str, Any],
     response_model: type[ResponseT],
@@ -111,13 +116,19 @@ def _graphiti_request(
 ) -> CheckRequest:
     """Return a request with the prompt of that name, as `extract_edges.edge`."""
     group, name = prompt_name.split(".")
-    build = getattr(getattr(prompt_library, group), name)
+    build = getattr(getattr(prompts, group), name)
     return _request(
-        prompt_name, lambda: build(context), response_model, find_problem, attributes=attributes
+        prompt_name,
+        lambda: build(dict(context)).as_messages(),
+        response_model,
+        find_problem,
+        attributes=attributes,
     )
 
 
-def _entities(entity_types: TypesByName | None, instructions: str, text: str) -> CheckRequest:
+def _entities(
+    prompts: ChatPromptLibrary, entity_types: TypesByName | None, instructions: str, text: str
+) -> CheckRequest:
     types = _build_entity_types_context(dict(entity_types) if entity_types else None)
     context = {
         "episode_content": text,
@@ -129,9 +140,12 @@ def _entities(entity_types: TypesByName | None, instructions: str, text: str) ->
     }
 
     def find_problem(response: ExtractedEntities) -> str:
-        names = [entity.name.lower() for entity in response.extracted_entities]
-        missing = [sample for sample in SAMPLE_NAMES if not any(sample in name for name in names)]
-        if not names or missing:
+        found = [entity.name.lower() for entity in response.extracted_entities]
+        if strange := [name for name in found if not _is_of(name, text)]:
+            names = _quoted(strange[:2])
+            return f"names {names}, which the text does not contain: see `extraction.prompts`"
+        missing = [sample for sample in SAMPLE_NAMES if not any(sample in name for name in found)]
+        if not found or missing:
             return f"does not find {_quoted(missing)}, which the text is about"
         type_ids = [entity.entity_type_id for entity in response.extracted_entities]
         if any(not 0 <= type_id < len(types) for type_id in type_ids):
@@ -139,10 +153,10 @@ def _entities(entity_types: TypesByName | None, instructions: str, text: str) ->
         return ""
 
     name = "extract_nodes.extract_message"
-    return _graphiti_request(name, context, ExtractedEntities, find_problem)
+    return _graphiti_request(prompts, name, context, ExtractedEntities, find_problem)
 
 
-def _resolutions() -> CheckRequest:
+def _resolutions(prompts: ChatPromptLibrary) -> CheckRequest:
     type_fields = {"entity_type": ["Entity"], "entity_type_description": "Default Entity Type"}
     known = {"entity_types": ["Entity"], "summary": ""}
     context = {
@@ -170,10 +184,12 @@ def _resolutions() -> CheckRequest:
             return "does not resolve `Cart.py` to `cart.py`"
         return "resolves `sqlite` to another entity" if candidates[1] != -1 else ""
 
-    return _graphiti_request("dedupe_nodes.nodes", context, NodeResolutions, find_problem)
+    return _graphiti_request(prompts, "dedupe_nodes.nodes", context, NodeResolutions, find_problem)
 
 
-def _edges(edge_types: TypesByName | None, instructions: str) -> CheckRequest:
+def _edges(
+    prompts: ChatPromptLibrary, edge_types: TypesByName | None, instructions: str
+) -> CheckRequest:
     context = {
         "episode_content": SAMPLE_TEXT,
         "nodes": [{"name": name, "entity_types": ["Entity"]} for name in SAMPLE_NAMES],
@@ -203,10 +219,10 @@ def _edges(edge_types: TypesByName | None, instructions: str) -> CheckRequest:
             return "names entities that the prompt does not contain"
         return ""
 
-    return _graphiti_request("extract_edges.edge", context, ExtractedEdges, find_problem)
+    return _graphiti_request(prompts, "extract_edges.edge", context, ExtractedEdges, find_problem)
 
 
-def _duplicates() -> CheckRequest:
+def _duplicates(prompts: ChatPromptLibrary) -> CheckRequest:
     context = {
         "existing_edges": [{"idx": 0, "fact": SAMPLE_FACT}],
         "new_edge": "`cart.py` uses `sqlite`",
@@ -220,10 +236,12 @@ def _duplicates() -> CheckRequest:
             return "does not recognise a repeated fact"
         return "invalidates a fact that nothing contradicts" if response.contradicted_facts else ""
 
-    return _graphiti_request("dedupe_edges.resolve_edge", context, EdgeDuplicate, find_problem)
+    return _graphiti_request(
+        prompts, "dedupe_edges.resolve_edge", context, EdgeDuplicate, find_problem
+    )
 
 
-def _timestamps() -> CheckRequest:
+def _timestamps(prompts: ChatPromptLibrary) -> CheckRequest:
     context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME.isoformat()}
 
     def find_problem(response: EdgeTimestamps) -> str:
@@ -231,27 +249,32 @@ def _timestamps() -> CheckRequest:
         return "" if response.valid_at else "returns no valid time for a fact that is true now"
 
     name = "extract_edges.extract_timestamps"
-    return _graphiti_request(name, context, EdgeTimestamps, find_problem)
+    return _graphiti_request(prompts, name, context, EdgeTimestamps, find_problem)
 
 
-def _attributes(entity_type: type[BaseModel]) -> CheckRequest:
+def _attributes(prompts: ChatPromptLibrary, entity_type: type[BaseModel]) -> CheckRequest:
     context = {
         "node": {"name": SAMPLE_NAMES[0], "entity_types": [entity_type.__name__], "attributes": {}},
         "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
     }
     name = "extract_nodes.extract_attributes"
-    return _graphiti_request(name, context, entity_type, attributes=True)
+    return _graphiti_request(prompts, name, context, entity_type, attributes=True)
 
 
-def _edge_attributes(edge_type: type[BaseModel]) -> CheckRequest:
+def _edge_attributes(prompts: ChatPromptLibrary, edge_type: type[BaseModel]) -> CheckRequest:
     context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME, "existing_attributes": {}}
     name = "extract_edges.extract_attributes"
-    return _graphiti_request(name, context, edge_type, attributes=True)
+    return _graphiti_request(prompts, name, context, edge_type, attributes=True)
 
 
 def _with_fields(types: TypesByName | None) -> type[BaseModel] | None:
     return next((model for model in (types or {}).values() if model.model_fields), None)
+
+
+def _is_of(name: str, text: str) -> bool:
+    """Return whether a word of the name, in small letters, is in the text."""
+    return any(word in text.lower() for word in re.findall(r"\w{3,}", name))
 
 
 def _quoted(names: Sequence[str], separator: str = " and ") -> str:
@@ -261,17 +284,26 @@ def _quoted(names: Sequence[str], separator: str = " and ") -> str:
 async def check(
     model: ChatModel,
     *,
+    prompts: ChatPromptLibrary = default_chat_prompt_library,
     entity_types: TypesByName | None = None,
     edge_types: TypesByName | None = None,
     instructions: str | None = None,
     extra_requests: Iterable[CheckRequest] = (),
+    on_result: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[CheckResult, ...]:
     """Send one request of each kind, one after the other; types with fields have their own.
 
     The model has no journal: a cached response proves nothing. `extra_requests` are not Graphiti's.
+    `on_result` gets the number of results so far, and of all.
     """
-    requests = [*_requests(entity_types, edge_types, instructions or ""), *extra_requests]
-    return tuple([await _result(model, request) for request in requests])
+    graphiti = _requests(prompts, entity_types, edge_types, instructions or "")
+    requests = [*graphiti, *extra_requests]
+    results: list[CheckResult] = []
+    for request in requests:
+        on_result(len(results), len(requests))
+        results.append(await _result(model, request))
+    on_result(len(results), len(requests))
+    return tuple(results)
 
 
 async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
@@ -282,4 +314,8 @@ async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
         problem = f"does not match the schema: {retry.describe_invalid(error)}"
     except BadTurn as error:
         problem = error.problem
+    except ModelBusy as error:
+        if not error.timed_out:
+            raise
+        problem = "did not respond in time: see `llm.timeout_seconds`"
     return CheckResult(request.prompt_name, model_name, problem, client.usage)

@@ -6,6 +6,8 @@ Keywords that a dialect lacks are omitted: every response is validated afterward
 from collections.abc import Mapping
 from typing import Any
 
+from turnetl.llm.chat import ChatRequest
+
 _UNSUPPORTED_STRICT = frozenset({"default", "minLength", "maxLength", "uniqueItems", "$defs"})
 """Keywords that OpenAI's strict mode rejects."""
 _UNSUPPORTED_ANTHROPIC = _UNSUPPORTED_STRICT | {
@@ -19,8 +21,8 @@ _UNSUPPORTED_ANTHROPIC = _UNSUPPORTED_STRICT | {
     "maxItems",
 }
 """Keywords that Anthropic's structured outputs reject."""
-MAX_ITEMS = 100
-"""Of a list in a response of a server of one's own."""
+_MIN_ITEMS, _MAX_ITEMS, _CHARS_PER_ITEM = 10, 100, 40
+"""Of a list in a response of a server of one's own: as many as the text can name."""
 _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems", "required")
 """Keywords with the same meaning in the subset of OpenAPI 3.0 that Gemini supports."""
 
@@ -30,16 +32,25 @@ def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
     return _closed(schema, schema.get("$defs", {}), _UNSUPPORTED_STRICT)
 
 
-def bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
+def most_items(request: ChatRequest) -> int:
+    """Return the most entries of a list in a response."""
+    named = request.asked_characters // _CHARS_PER_ITEM
+    return request.max_items or min(max(_MIN_ITEMS, named), _MAX_ITEMS)
+
+
+def bounded(schema: Mapping[str, Any], items: int) -> dict[str, Any]:
     """Return the schema with a limit of each list: a server that enforces it ends a loop there."""
-    limited = {name: _bounded(value) for name, value in schema.items()}
-    return limited | {"maxItems": MAX_ITEMS} if schema.get("type") == "array" else limited
+    limited: dict[str, Any] = _limited(schema, items)
+    return limited
 
 
-def _bounded(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return bounded(value)
-    return [*map(_bounded, value)] if isinstance(value, list) else value
+def _limited(value: Any, items: int) -> Any:
+    if isinstance(value, list):
+        return [_limited(one, items) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    limited = {name: _limited(one, items) for name, one in value.items()}
+    return limited | {"maxItems": items} if value.get("type") == "array" else limited
 
 
 def anthropic(schema: Mapping[str, Any]) -> dict[str, Any]:
