@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def ingested(folder: Path, url: str, length: str, turns: int) -> Mapping[str, Any]:
     """Return the result of `turnetl ingest` of the first turns of each group."""
-    environment = os.environ | {
+    environment = os.environ | {  # noqa: TID251 - of a child process
         "TURNETL_LAKE": str(folder / "lake"),
         "TURNETL_LLM__PROVIDER": "openai-compatible",
         "TURNETL_LLM__BASE_URL": url,

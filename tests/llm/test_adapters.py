@@ -94,7 +94,7 @@ def test_openai_gets_a_strict_schema() -> None:
 
 def test_other_servers_get_the_schema_of_pydantic_with_limits_of_its_lists() -> None:
     schema = compatible("m").request_body(request())["response_format"]["json_schema"]
-    expected = bounded(ExtractedEdges.model_json_schema(), 10)
+    expected = bounded(ExtractedEdges.model_json_schema(), 100)
     assert schema == {"name": "ExtractedEdges", "schema": expected}
 
 

@@ -69,7 +69,7 @@ def test_the_number_of_attempts_is_limited() -> None:
 
 def test_a_hanging_model_gets_three_timeouts() -> None:
     model = scripted([BUSY, ModelBusy("silence", timed_out=True)])
-    with pytest.raises(ModelBusy, match="silence; 3 attempts .* `llm.timeout_seconds`"):
+    with pytest.raises(ModelBusy, match=r"silence; 4 attempts .* `llm.timeout_seconds`"):
         complete(model)
     assert len(model.requests) == 4
 

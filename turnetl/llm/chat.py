@@ -64,8 +64,8 @@ class ChatRequest:
     schema: ResponseSchema | None
     max_tokens: int
     """Upper limit of the response."""
-    max_items: int | None = None
-    """Most entries of a list in the response; None: as many as the text can name."""
+    max_items: int = 100
+    """Most entries of a list in the response, where a server of one's own enforces the schema."""
 
     @property
     def characters(self) -> int:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn, cast, get_args
 
@@ -78,8 +79,9 @@ class GraphitiModel(LLMClient):
             ),
             schema=response_schema(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
-            max_items=self._max_items.get(prompt_name or ""),
         )
+        if request.prompt_name in self._max_items:
+            request = replace(request, max_items=self._max_items[request.prompt_name])
         try:
             return await self._complete(request)
         except TurnetlError as error:

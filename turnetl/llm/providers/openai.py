@@ -12,7 +12,7 @@ from turnetl.llm.error_responses import (
     text_or_empty,
     token_count,
 )
-from turnetl.llm.providers.schemas import bounded, most_items, strict
+from turnetl.llm.providers.schemas import bounded, strict
 
 BASE_URL = "https://api.openai.com/v1"
 
@@ -62,7 +62,7 @@ class OpenAiCompatibleAdapter:
         if self.effort is not None:
             body["reasoning_effort"] = self.effort
         if request.schema is not None:
-            limited = bounded(request.schema.json, most_items(request))
+            limited = bounded(request.schema.json, request.max_items)
             schema = {"name": request.schema.name, "schema": limited}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body

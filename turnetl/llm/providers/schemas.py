@@ -6,8 +6,6 @@ Keywords that a dialect lacks are omitted: every response is validated afterward
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.llm.chat import ChatRequest
-
 _UNSUPPORTED_STRICT = frozenset({"default", "minLength", "maxLength", "uniqueItems", "$defs"})
 """Keywords that OpenAI's strict mode rejects."""
 _UNSUPPORTED_ANTHROPIC = _UNSUPPORTED_STRICT | {
@@ -21,8 +19,6 @@ _UNSUPPORTED_ANTHROPIC = _UNSUPPORTED_STRICT | {
     "maxItems",
 }
 """Keywords that Anthropic's structured outputs reject."""
-_MIN_ITEMS, _MAX_ITEMS, _CHARS_PER_ITEM = 10, 100, 40
-"""Of a list in a response of a server of one's own: as many as the text can name."""
 _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems", "required")
 """Keywords with the same meaning in the subset of OpenAPI 3.0 that Gemini supports."""
 
@@ -30,12 +26,6 @@ _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems",
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema for OpenAI's strict mode: all properties required, no others allowed."""
     return _closed(schema, schema.get("$defs", {}), _UNSUPPORTED_STRICT)
-
-
-def most_items(request: ChatRequest) -> int:
-    """Return the most entries of a list in a response."""
-    named = request.asked_characters // _CHARS_PER_ITEM
-    return request.max_items or min(max(_MIN_ITEMS, named), _MAX_ITEMS)
 
 
 def bounded(schema: Mapping[str, Any], items: int) -> dict[str, Any]:
