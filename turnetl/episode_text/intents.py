@@ -363,10 +363,9 @@ def _chosen(picked: Reply, listed: Mapping[str, str]) -> str:
     if len(picked.chosen) > 1:
         each = "; ".join(fit(text, 50) for text in picked.chosen)
         return f"Choose {'all of' if len(picked.chosen) == len(listed) else 'these'}: {each}"
-    label = next((label for label, text in listed.items() if text == picked.chosen[0]), "")
     rest = _POLITE.sub("", picked.rest)
     chosen = fit(picked.chosen[0], 80 if rest else MAX_CHARS)
-    return f"Choose {label.upper()}: {chosen} {rest}"
+    return f"Choose “{chosen}” {rest}"
 
 
 def _assented(text: str, end: Closing, previous: Conversation) -> str:

@@ -176,7 +176,7 @@ def _repeats(own: frozenset[str], other: frozenset[str]) -> bool:
 
 
 _REPLACED = re.compile(r"supersedes “(.+)”$")
-_EDITED = re.compile(r"passed after (`[^`]{1,300}`)")
+_EDITED = re.compile(r"passed after (`[^`]{1,300}`)|(`[^`]{1,300}`) was edited afterwards")
 
 
 def replaced(facts: Iterable[Fact]) -> Mapping[str, str]:
@@ -194,5 +194,5 @@ def fixes(facts: Iterable[Fact]) -> Mapping[str, str]:
         if fact.relation == FIXED_BY:
             text = " ".join(fact.text.split())
             edited = _EDITED.search(text)
-            found[fact.source] = short_paths(edited[1] if edited else text)
+            found[fact.source] = short_paths((edited[1] or edited[2]) if edited else text)
     return found

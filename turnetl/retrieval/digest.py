@@ -70,11 +70,12 @@ class SessionDigest:
         described("What was decided, preferred or rejected and holds, as it was said."),
     ]
     open_problems: Annotated[
-        tuple[DigestFact, ...], described("What failed or was reported, and nothing resolved.")
+        tuple[DigestFact, ...], described("What failed or was reported, and nothing ended.")
     ]
     """Oldest first."""
     solved_problems: Annotated[
-        tuple[DigestFact, ...], described("What failed or was reported, and was resolved.")
+        tuple[DigestFact, ...],
+        described("What failed or was reported, and passed later, was edited or explained."),
     ]
     """Oldest first."""
     commits: Annotated[tuple[DigestFact, ...], described("Commits and pull requests, by title.")]
@@ -186,8 +187,8 @@ class _Collected:
             receipt.group_id,
             tuple(self.turns),
             self._told(held, replaced(stated)),
-            tuple(one for one in failures if one.fact.invalid_at is None),
-            tuple(one for one in failures if one.fact.invalid_at is not None),
+            tuple(one for one in failures if _is_open(one.fact)),
+            tuple(one for one in failures if not _is_open(one.fact)),
             self._told([fact for fact in stated if fact.relation == COMMITTED], {}),
             tuple(dict.fromkeys(file for turn in self.turns for file in turn.files)),
             self.outcome,
@@ -258,6 +259,11 @@ def _in_order(facts: Sequence[Fact], text: str) -> Sequence[Fact]:
         return found if found >= 0 else len(compared)
 
     return sorted(facts, key=place)
+
+
+def _is_open(failure: Fact) -> bool:
+    """Return whether nothing came of a failure: what was edited or explained may still hold."""
+    return failure.invalid_at is None and "resolution" not in failure.attributes
 
 
 def _compared(text: str) -> str:

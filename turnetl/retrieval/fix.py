@@ -137,11 +137,12 @@ class ErrorMatcher:
 
 
 _TEST_LABEL = "Test"
-_UNRESOLVED, _EDITED = "unresolved", "edited"
+_UNRESOLVED, _EDITED, _ANSWERED = "unresolved", "edited", "answered"
 _OUTCOMES = {
     "fixed": "fixed",
     "passed_on_rerun": "passed on a rerun without a change",
     _EDITED: "edited afterwards: no later run shows it passing",
+    _ANSWERED: "explained, and nothing was changed",
     _UNRESOLVED: "unresolved: no later run shows it passing",
 }
 _MIN_DESCRIBED, _MIN_TURN = 0.26, 0.3
@@ -185,7 +186,8 @@ class Occurrence:
         described(
             "`fixed`: it passed after a change; `passed_on_rerun`: without one; `passed`: it is not"
             " known after what; `edited`: what it names was edited, and no later run shows it"
-            " passing; `unresolved`: no later run shows it passing."
+            " passing; `answered`: the agent said why, and changed nothing; `unresolved`: no later"
+            " run shows it passing."
         ),
     ]
 
@@ -352,7 +354,8 @@ def _occurrence(
 
 def _resolution(fact: Fact) -> str:
     if fact.invalid_at is None:
-        return _EDITED if fact.attributes.get("resolution") == _EDITED else _UNRESOLVED
+        told = str(fact.attributes.get("resolution", ""))
+        return told if told in (_EDITED, _ANSWERED) else _UNRESOLVED
     return str(fact.attributes.get("resolution", "passed"))
 
 
@@ -423,17 +426,16 @@ def _ending(text: str) -> str:
 
 
 _FAILED_COUNT = re.compile(
-    r"\b[1-9]\d* (?:\w+ )?(?:failed|failures?|errors?|problems?|issues?)\b"
-    r"|\b(?:failures?|failed|errors?)\s?[:=]\s?[1-9]",
+    r"\b[1-9]\d* (?:\w+ )?(?:failed|failures?|errors?|problems?|issues?)\b|\b(?:failures?|failed"
+    r"|errors?)\s?[:=]\s?[1-9]",
     re.IGNORECASE,
 )
 _PASSED = re.compile(
     r"---\s+(?:PASS|SKIP)\b.*|===\s+(?:RUN|PAUSE|CONT)\b.*|PASS(?:ED)?(?:\s.*)?"
-    r"|.*\sPASSED(?:\s+\[\s*\d+%\])?|.*\.\.\.\s*ok|(?:OK|ok)(?:\s+\(.*\))?"
-    r"|ok\s+(?:\d+\b.*|\S+\s+(?:\(cached\)|[\d.]+s\b).*)|[\u2713\u2714\u221a].*"
-    r"|(?i:(?:(?:success|info|result|done|ok): )?(?:no (?:errors?|issues?|problems?"
-    r"|failures?)(?: (?:was|were))?(?: (?:found|detected|reported))?"
-    r"|all checks passed|build success(?:ful)?)\b.{0,60})"
+    r"|.*\sPASSED(?:\s+\[\s*\d+%\])?|.*\.\.\.\s*ok|(?:OK|ok)(?:\s+\(.*\))?|ok\s+(?:\d+\b.*"
+    r"|\S+\s+(?:\(cached\)|[\d.]+s\b).*)|[\u2713\u2714\u221a].*|(?i:(?:(?:success|info|result|done"
+    r"|ok): )?(?:no (?:errors?|issues?|problems?|failures?)(?: (?:was|were))?(?: (?:found|detected"
+    r"|reported))?|all checks passed|build success(?:ful)?)\b.{0,60})"
 )
 _COUNT = r"(?:\d+ [a-z]+(?: out| tests?| files?)?|[a-z]+(?: run)?: \d+)"
 _COUNTS = re.compile(

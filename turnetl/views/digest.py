@@ -42,7 +42,11 @@ _COURTESY = re.compile(
     r".{0,40}\?$",
     re.IGNORECASE,
 )
-_RERUN = "passed_on_rerun"
+_EDITED = "edited"
+_ENDINGS = {
+    "passed_on_rerun": " → passed on a rerun without a change",
+    "answered": " → explained, and nothing was changed",
+}
 
 
 def view(digest: Digest, *, is_whole: bool = True) -> View:
@@ -180,9 +184,11 @@ def _decision(one: DigestFact) -> Node:
 
 def _failure(one: DigestFact) -> Node | None:
     """Return a failure with what ended it; None if it ended and nothing is known of that."""
+    ended = str(one.fact.attributes.get("resolution", ""))
     then = one.then and f" → fixed in {one.then}"
-    if not then and one.fact.attributes.get("resolution") == _RERUN:
-        then = " → passed on a rerun without a change"
+    if ended == _EDITED:
+        then = f" → edited {one.then or 'afterwards'}, no later run shows it"
+    then = then or _ENDINGS.get(ended, "")
     is_known = then or one.fact.invalid_at is None
     return _item(f"{one.told}{then}", one.turn.id) if is_known else None
 

@@ -70,7 +70,7 @@ async def ended(prompt: str, *calls: ToolCall, said: str = "") -> tuple[str, lis
 def outcome(shop: ShopGroup) -> tuple[str, list[str]]:
     [report] = shop.facts("REPORTED")
     resolution = str(report.attributes.get("resolution", "unresolved"))
-    assert (report.invalid_at is None) == (resolution in {"unresolved", "edited"})
+    assert (report.invalid_at is None) == (resolution in {"unresolved", "edited", "answered"})
     fixes = [fact for fact in shop.facts("FIXED_BY") if fact.source == report.target]
     return resolution, [shop.name_of(fact.target) for fact in fixes]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __getattr__ = lazy_exports(__name__)
 
-_VERSION = "structural 13"
+_VERSION = "structural 14"
 """Increase it with every change of a rule that changes the output of turns that did not change."""
 MAX_ENTITIES = 50
 """Entities of a turn."""

@@ -35,17 +35,19 @@ OPEN_QUESTION = cue(
 )
 """It has no answer yes or no, and so asks for nothing that a turn may just do."""
 DECIDED = cue(
-    r"\b(?:I|we)(?:'ve| have)? (?:decided|chose|opted|agreed|settled) (?!to (?:check|look|try|see"
-    r"|test|wait|ask)\b|against\b)",
-    r"^(?:decided|opted|settled) (?:to|on|against|for)\b|^(?:chose|went with) \S",
-    r"(?:^|[,;:] )decision(?: is| was)?: ",
+    r"\b(?:I|we)(?:'ve| have)? (?:decided|chose|chosen|opted|agreed|settled|picked) (?!to (?:check"
+    r"|look|try|see|test|wait|ask)\b|against\b)",
+    r"^(?:decided|opted|settled) (?:to|on|against|for)\b|^chose \S",
+    r"(?:^(?:I|we)(?:'ve| have)? ?|^)(?:went|gone|ended up) (?:with|for) \S",
+    r"(?:^|[,;:] )(?:\w+ )?(?:decision|scope|policy|convention)(?: is| was)?: |\bthe (?:plan|rule"
+    r"|policy|convention) is: ",
     r"\bwir haben (?:uns )?(?:entschieden|beschlossen)\b|\bhemos decidido\b|(?:我们)?决定"
     r"|ことにし(?:た|ます)",
 )
 """In the first person and the past: nothing that follows makes it undecided."""
 DECIDING = cue(
-    r"^(?:I|we)(?:'ll| will|'m|'re| am| are)? (?:going |go |stick |sticking |settled "
-    r"|settle )(?:with|on|to using)\b",
+    r"^(?:I|we)(?:'ll| will|'m|'re| am| are)? (?:going |go |stick |sticking |settled |settle "
+    r")(?:with|on|to using)\b",
 )
 PREFERRED = cue(
     r"\bI(?: really| much| strongly| generally| usually)? prefer\b(?! (?:to (?:know|see|hear"
@@ -53,8 +55,10 @@ PREFERRED = cue(
     r"\bI(?:'d like| want|'d prefer| would like) you to (?:always|never)\b",
     r"\bI (?:always|never|usually) (?:want|use|write|like|prefer|expect)\b",
     r"\bmy preference is\b|\bI (?:hate|love|like) (?:it )?(?:when|to have|having)\b",
-    r"\b(?:ich bevorzuge|mir ist lieber|prefiero)\b|我(?:更)?(?:喜欢|偏好)|(?:のほう"
-    r"|の方)が(?:好き|いい)",
+    r"\bI (?:really )?(?:hate|dislike|can't stand) (?!to\b|this\b|that\b|it\b|you\b|the\b)[a-z]",
+    r"\bI (?:like|find) .{3,60}\b(?:better|cleaner|more readable)\b",
+    r"\b(?:ich bevorzuge|mir ist lieber|prefiero)\b|我(?:更)?(?:喜欢|偏好)|(?:のほう|の方)が(?:好き"
+    r"|いい)",
 )
 WOULD_RATHER = cue(
     r"\bI(?:'d| would)(?: really| much| strongly)? (?:prefer|rather)\b(?! (?:to )?(?:know|see|hear"
@@ -63,22 +67,18 @@ WOULD_RATHER = cue(
 """A choice about one thing, no preference that lasts."""
 _START = r"^\W*(?:(?:and|also|please|pls|but|so|just|ok|okay),? ){0,3}"
 STANDING_ORDER = cue(
-    r"\bfrom (?:now|here) on\b|\bgoing forward\b",
-    r"\bin (?:the )?future,? (?:please|always|never|don't|do not)\b",
-    r"\bplease (?:always|never) [a-z]+",
-    r"^(?:[^,.]{1,60}, )?(?:always|never) (?:ask|commit|push|use|run|write|add|start|create|merge"
-    r"|edit|delete|install|follow|explain|test|update|read|check)\b",
+    r"\bfrom (?:now|here) on\b|\bgoing forward\b|\bplease (?:always|never) [a-z]+|, always\W*$"
+    r"|\bin (?:the )?future,? (?:please|always|never|don't|do not)\b",
+    r"^(?:[^,.]{1,60}, )?(?:don't ever [a-z]+|(?:always|never) (?:ask|commit|push|use|run|write"
+    r"|add|start|create|merge|edit|delete|install|follow|explain|test|update|read|check|touch|mock"
+    r"|force|amend|rebase|squash))\b",
     rf"{_START}stop (?:asking|adding|using|creating|writing|committing|explaining"
     rf"|apologi[sz]ing)\b",
     rf"{_START}(?:remember|make sure|be sure) (?:to always|to never|you always|you never|that "
     rf"we)\b",
     rf"{_START}remember(?: also)?,? (?:to (?!self|push|commit)|(?:that )?you (?:can|have|may))\b",
-    r"\byou (?:should|must|have to|need to) (?:always|never)\b",
-    rf"{_START}(?:don't|do not) ever [a-z]+|{_START}never (?:force|amend|rebase|squash)\b",
-    rf"{_START}(?:don't|do not|never) (?:touch|edit|modify|change|commit|delete|read) (?:anything"
-    rf"|files?|code) (?:in|under|outside|below) \S",
-    r"\b(?:don't|do not|never)\b.{3,80}\b(?:unless|until) I (?:say|tell|ask|approve|confirm"
-    r"|explicitly)",
+    r"\byou (?:should|must|have to|need to) (?:always|never|.{3,60} (?:before|after) (?:every|each"
+    r"|any))\b",
     r"^\W*(?:and |also )?(?:whenever|(?:each|every|any) ?time) (?:you|we)\b.{3,80}, (?!it\b|i\b"
     r"|the\b)",
     r"^\W*when I (?:say|ask|write|type)\b.{3,60}(?:,| you\b)",
@@ -94,18 +94,16 @@ STANDING_ORDER = cue(
     r"|class(?:es)?|modules?|files?)\b",
     r"^\W*(?:commits?|commit messages|prs|pull requests|branches|branch names|comments|docstrings"
     r"|answers) (?:should|must|have to|need to|are to) ",
-    r"^\W*we (?:write|do|use|keep|test|name) .{2,60} (?:first|here|in this (?:project|repo))\W*$",
     r"\byou don't (?:have|need) to (?:apologi[sz]e|explain|thank|summari[sz]e|repeat|ask)\b",
-    r"^\W*(?:please )?(?:use|write|follow|stick to) (?!the |this |that |a "
-    r"|an )(?:\S+ ){0,3}(?:commits?(?: messages?)?|english|spelling|style(?: guide)?|conventions?"
-    r"|type hints|docstrings)\W*$",
-    rf"{_START}(?:don't|do not|never"
-    r"|avoid) (?:ever )?(?:commit|push|amend|rebase|force|squash|merge|ask|mock|guess|assume|use "
-    r"emojis?|apologi[sz]e|explain|summari[sz]e|touch|edit|modify|create|add|write"
-    r"|install)\b.{0,40}\b(?:commits?|main|master|branch(?:es)?|mocks?|comments?|docstrings?"
-    r"|emojis?|(?:summary|report|documentation|readme|md|backup|temporary) files?|summaries"
-    r"|markdown|directly|permission|without|unless|until|ever|anything (?:else|without)|yourself"
-    r"|me)\b",
+    r"^\W*(?:please )?(?:use|write|follow|stick to) (?!the |this |that |a |an )(?:\S+ "
+    r"){0,3}(?:commits?(?: messages?)?|english|spelling|style(?: guide)?|conventions?|type hints"
+    r"|docstrings)\W*$",
+    rf"{_START}(?:don't|do not|never|avoid) (?:ever )?(?:commit|push|amend|rebase|force"
+    r"|squash|merge|ask|mock|guess|assume|use emojis?|apologi[sz]e|explain|summari[sz]e|touch|edit"
+    r"|modify|create|add|write|install|change|delete|read)\b.{0,40}\b(?:commits?|main|master"
+    r"|branch(?:es)?|mocks?|comments?|docstrings?|emojis?|(?:summary|report|documentation|readme"
+    r"|md|backup|temporary) files?|summaries|markdown|directly|permission|without|unless|until"
+    r"|ever|yourself|me|(?:anything|files?|code) (?:else|without|in|under|outside|below))\b",
     rf"{_START}keep (?:our|my|your|all) [^.?!]{{3,60}} in \S",
     rf"{_START}ask (?:me |for (?:permission|confirmation) |us )?(?:first )?before\b",
     rf"{_START}(?:keep|make) (?:each|every|all|your|the)? ?(?:commits?(?: messages?)?"
@@ -119,13 +117,13 @@ STANDING_ORDER = cue(
     r"|never)\b",
     r"\bin (?:this|our) (?:project|repo\w*|code ?base|team),? we (?:(?:only|always|never) [a-z]+"
     r"|use|write|do|don't|keep|name|follow|put|test|prefer)\b",
-    r"^\W*we (?:(?:always|never|only) [a-z]+|use|write|name|put|prefer|follow) .{2,80}(?:, (?:not"
-    r"|never)\b|\b(?:everywhere|for all|(?:in this|in our|here)(?: project| repo\w*| code "
-    r"?base)?)\b)",
+    r"^\W*we (?:(?:always|never|only) [a-z]+|use|write|do|keep|test|name|put|prefer|follow) "
+    r".{2,80}(?:, (?:not|never)\b|first\W*$|\b(?:everywhere|for all|(?:in this|in our|here)(?: "
+    r"project| repo\w*| code ?base)?)\b)",
     r"\b(?:ab jetzt|ab sofort|in zukunft|künftig|a partir de ahora|de ahora en adelante)\b"
     r"|^\W*(?:bitte )?(?:schreib|nutz|verwende|benutz|committe|frag)\w* .{0,40}\b(?:immer"
-    r"|nie(?:mals)?)\b|^\W*(?:por favor,? )?(?:siempre|nunca) \w+|以后|从现在开始|今後は"
-    r"|これからは|常に|毎回",
+    r"|nie(?:mals)?)\b|^\W*(?:por favor,? )?(?:siempre|nunca) \w+|以后|从现在开始|今後は|これからは"
+    r"|常に|毎回",
 )
 NOT_NOW = cue(
     r"\b(?:don't|do not) (?:(?:make|edit|change|touch|modify|write|do|implement|start|fix|commit"
@@ -165,18 +163,15 @@ REJECTED = cue(
     r"\bjust adds? (?:complexity|noise|overhead|risk)\b",
     r"\b(?:to+ much|needless|unnecessary|unneeded) (?:complexity|risk|overhead|noise)\b",
     r"\bI (?:don't|do not) (?:want|like)\b(?! to (?:bother|be|sound|interrupt)| you\b)",
-    r"\bI(?:'d| would) (?:avoid|not (?:use|add|bother)|skip|drop)\b .{3,}",
+    r"\bI(?:'d| would) (?:avoid|not (?:use|add|bother)|skip|drop|rather not)\b .{3,}",
     r"\b(?:is|are) out of the question\b",
     r"^\W*(?:(?:nope|nah|please|and)[,.]? )*no (?!problem|idea|worr|need|rush|luck|errors?\b"
     r"|changes?\b|more\b|tests?\b|difference|way\b|one\b|it\b|that\b|this\b|i\b|we\b|you\b|the\b"
     r"|they\b|not\b|don't\b|just\b|use\b|make\b|keep\b|let)[a-z][\w-]+(?: [a-z][\w-]+)?(?: "
     r"please)?[.!]*$",
-    r"^\W*(?:please )?(?:skip|drop|remove|forget) the .{3,60}, (?:it(?:'s| is)|we|that(?:'s| is)"
-    r"|they(?:'re| are)) ",
+    r"^\W*(?:please )?(?:skip|drop|remove|forget) the .{3,60}, (?:it|we|that|they|nobody|no one)\b",
     r"\b(?:I|we)(?:'ve| have)? (?:rejected|declined|discarded|ruled out|decided against)\b",
     r"\b(?:I'm|I am|we are|we're) against (?:\w+ing|the|an?)\b",
-    r"\bwhy (?:would|do|should) (?:we|I|you|it) (?:even |ever |really )?(?:need|want|have|add"
-    r"|use)\b",
 )
 UNDECIDED = cue(
     r"\b(?:if you|would|you could|you can|you'd|you'll|could|might|may|maybe|perhaps|possibly"
@@ -207,7 +202,6 @@ REPORT = cue(
     r"\b(?:was|were|used to|originally|previously|currently|existing)\b",
 )
 AGENT_CHANGE = cue(
-    r"^dropped `x`[^.]{0,40}: |^dropped (?:the )?`x`.{2,120}\b(?:because|since|as)\b",
     r"^(?:changed|switched|replaced|inverted|swapped|migrated|converted|downgraded|upgraded|pinned"
     r"|relaxed|tightened|defaulted|simplified|consolidated)\b.{2,200}\b(?:to|with|by|from|into"
     r"|instead of|out of)\b",
@@ -225,14 +219,13 @@ AGENT_RULE = cue(
     r".{4,80}\b(?:with|if|when|after|unless|without)\b",
     r"^(?!`x`)[A-Z][\w -]{3,40} in `x` (?:is|are) (?:skipped|ignored|rejected|kept|dropped"
     r"|rounded)\b",
+    r"^(?!The\b)[A-Z][\w -]{3,60} (?:is|are) (?:rejected|refused|skipped|rounded|retried) (?:with"
+    r"|unless|after|until)\b",
     r"^if (?:no|the|an?) .{3,80}, `x`(?:\(\))? (?:uses|returns|raises|skips|keeps|falls)\b",
     r"^(?:the )?`x`[^`]{0,30}\b(?:is|are) (?:only|always) [a-z]+(?:ed|en|t) (?:for|when|if|after"
     r"|once|with|in)\b(?!.*, which\b)",
     r"\bbut still [a-z]+s\b|\bstill (?:returns?|works? as|accepts?|supports?|honou?rs?)\b",
     r"\bis (?:now )?idempotent\b",
-    r"\b(?:should|must)(?:n't| not| never| only| always| automatically) (?!be\b)[a-z]{3,}",
-    r"\bshouldn't be [a-z]+ed\b",
-    r"\b(?:we|it|this) (?:should|must) (?:use|return|reuse|default|fail|keep|store)\b",
     r"(?<!^)\bby default\b|\bdefaults to\b|\(default: ",
     r"\b(?:falls? back to|degrades? gracefully)\b",
     r"\bnow (?:automatically|always|only|never|unconditionally) [a-z]+s\b",
@@ -241,7 +234,6 @@ AGENT_RULE = cue(
     r"|need|see|explain|mention|document|describe|reflect)(?:e?s)\b)[a-z]{3,}s?\b(?<!ed)",
     r"\b(?:is|are) now (?:surfaced|required|optional|allowed|disabled|enabled|ignored|rejected"
     r"|skipped|logged|opt-in|opt-out|cached|shared|fixed to|handled)\b",
-    r"^(?:since|because) .{10,200}, (?:I|we) should [a-z]+",
     r"^(?!the\b)(?![^:]{0,40}\b(?:fix|clarification|question|problem|issue|concern|recommendation"
     r"|answer|note|cause|line|phase|step|part|scenario|case|test|expected|before|after|result"
     r"|verif\w+|usage|example|tip|todo|status)s?\b)[A-Z][\w /()-]{2,40}: (?!(?:added|updated|moved"
@@ -254,16 +246,13 @@ AGENT_ACCEPTED = cue(
     r"^(?:since|because) .{5,160}, .{1,60}\b(?:is|are) (?:fine|enough|sufficient|appropriate)\b",
 )
 AGENT_REASONED = cue(
-    r"\b(?:intentionally|deliberately|on purpose)\b(?! (?:unused|empty|blank|ignored))",
-    r"\b(?:is|are) (?:cleaner|simpler|safer|more robust|more consistent)\b.{0,80}\b(?:than|because"
-    r"|since)\b",
-    r"\b(?:cleanest|simplest|right|safest|pragmatic|correct|proper|better) (?:fix|solution"
-    r"|approach|way|choice|option|thing)\b.{0,40}(?:\bis to\b| [\u2013\u2014-] )",
+    r"\b(?:intentionally|deliberately|on purpose)\b(?! (?:unused|empty|blank|ignored))"
 )
 AGENT_ACT = cue(
     r"\bI(?:'ve| have)? (?:went with|kept|left|used|made|dropped|moved|put|skipped|avoided|removed"
-    r"|named|limited|replaced)\b.{3,160}\b(?:because|since|so that|instead of|rather than|to "
-    r"avoid)\b",
+    r"|named|limited|replaced|did not|didn't)\b.{3,160}\b(?:because|since|so that|instead of"
+    r"|rather than|to avoid)\b|\bI (?:deliberately|intentionally|purposely) \S",
+    r"^(?:instead of|rather than) .{3,120},? I (?!(?:should|could|would|can|will)\b)[a-z]+",
 )
 """In the first person, the past and with a reason: nothing that follows makes it undecided."""
 AGENT_PROMISE = cue(
@@ -282,6 +271,25 @@ _LASTING = (
     r"|require|allow|enable|disable|log|return|cache|track|revert to|stay|target|base|set|name|put"
     r"|convert|write|read|send|show|hide|round|validate|expose|have)"
 )
+_NEXT = (
+    r"(?!(?:start|begin|continue|proceed|see|look|check|try|test|run|go|move|wait|think|discuss"
+    r"|talk|commit|push|review|say|assume|get|fix|debug|investigate|focus|first|now|find|figure"
+    r"|create|write|implement|add|build|work|finish|clean|update|document|deploy|read|open|plan"
+    r"|pick|take|give|tackle|hear|explore|verify|ship|walk|pair|meet|sync|chat|be|not|do (?:it"
+    r"|that|this)(?! (?:with|in|as|via)))\b)[a-z]+ \S.{4,}"
+)
+"""After `let's`: no next step."""
+_BOUND = (
+    r"(?:at (?:least|most)|no more than|up to|exactly|limited to|capped at|once (?:an?|per)|only "
+    r"(?:for|in|on|when|if|once|by|with)|until|forever|everywhere|no exceptions|forbidden"
+    r"|mandatory|required|optional|allowed|opaque|unique|immutable|as (?:integers?|strings?|utc))\b"
+)
+"""What says how far a rule goes."""
+_TREATED = (
+    r"(?:hashed|encrypted|compressed|signed|cached|stored|kept|rounded|sorted|validated|logged"
+    r"|deleted|named|written|sent|returned|created|shown|numbered|counted|indexed|versioned"
+    r"|prefixed)"
+)
 _NOT_A_RULE = (
     r"(?!be (?:able|fine|good|better|ok(?:ay)?|done|easy|enough|possible|working|ready|hard|nice"
     r"|clear|visible|gone|there)\b|work\b|pass\b|see\b|look\b|check\b|help\b|do (?:it|that|this)\b"
@@ -290,21 +298,19 @@ _NOT_A_RULE = (
     r"|continue\b|proceed\b|commit\b|push\b|probably\b|maybe\b)"
 )
 USER_RULE = cue(
-    rf"{_YOU_LEAD}(?:log|return|raise|throw|cache|round|hide|expose|allow|require|reject|retry"
-    r"|disallow|forbid|enforce) (?:the|an?|all|every|only|any|no|each) .{6,}",
-    r"^\W*(?:no|nope|actually|wait|sorry|instead|rather)\b\W*(?:rather |please |just "
-    r"|let's ){0,2}(?:use|make|keep|put|call|name|store|set|return|go with|leave) .{6,}",
+    rf"{_YOU_LEAD}(?:log|return|raise|throw|cache|store|round|hide|guard|wrap|expose|allow|require"
+    r"|reject|retry|disallow|forbid|enforce|sort|order|group|index|key|number|count) (?:the|an?"
+    r"|all|every|only|any|no|each|our|by) .{6,}",
+    r"^\W*(?:no|nope|actually|wait|sorry|instead|rather)\b\W*(?:rather |please |just |let's "
+    r"){0,2}(?:use|make|keep|put|call|name|store|set|return|go with|leave) .{6,}",
     r"(?:^|\s)(?!(?:I|you|he|she|who|what|which|why|how|where|when|there|else|also|still|just"
     r"|really|then|now|do|don't|might|would|will|remember)\b)[^\s,;:]+ (?:should|must|has to|have "
     r"to|needs to|need to|shall)"
     rf"(?: never| always| only| still| no longer| also| just| therefore| then)? {_NOT_A_RULE}"
     r"[a-z]{2,}",
-    rf"{_YOU_LEAD}(?:should|must) (?:be|only|always|never|use|stay) {_NOT_A_RULE}",
     rf"{_YOU_LEAD}(?:put|place|store|name|call|return|send|save|keep|write|read|make) .{{2,80}}"
     r"(?:, (?:not|never) \S|\b(?:instead of|rather than|by default)\b|\binstead[.!]*$)",
-    rf"{_YOU_LEAD}(?:change|set|raise|lower|increase|reduce|bump|limit) .{{2,60}} (?:from "
-    rf"\S+ )?to "
-    r"`?\d",
+    rf"{_YOU_LEAD}(?:change|set|raise|lower|increase|reduce|bump|limit) .{{2,60}} to `?\d",
     rf"{_YOU_LEAD}(?:drop|remove|add|keep) (?:the )?support for\b|\bdrop \S+(?: \S+)? support\b",
     rf"{_YOU_LEAD}(?:pin|bump|cap|upgrade|downgrade|version) .{{2,60}} (?:to|at|as|below) \S*\d",
     rf"{_YOU_LEAD}(?:treat|count|interpret|model|represent|encode|format|display|render|show|print"
@@ -314,82 +320,76 @@ USER_RULE = cue(
     r"|our|`)",
     rf"{_YOU_LEAD}keep (?:\S+ ){{0,3}}(?:backwards?|compatib\w+|optional|private|public|read-?only"
     r"|in sync)\b",
-    r"^\W*(?:and |but |so )?let (?:the|each|every) (?:[\w-]+ ){1,4}(?:own|decide|handle|keep|store"
-    r"|return|choose|fail|retry|use)\b",
     r"\b(?:postpone|defer|park) (?!it\b|that\b|this\b).{3,}|\b(?:is|are|stays?) out of scope\b"
     r"|\bleave .{3,60} (?:for|until|to) (?:v?\d|later\b|phase|the next|an? (?:later|follow))"
     r"|\b(?:can|should|will) (?:come|wait|happen|follow) (?:later|until|after|in (?:v\d|the next"
     r"|a (?:later|follow)))",
-    r"\bwe can (?:drop|remove|skip|ignore|assume)\b .{3,}|\bwe(?:'ll| will) (?:support|ship)\b",
+    r"\bwe can (?:drop|remove|skip|ignore|assume|live with|accept|tolerate|rely on)\b .{3,}",
     r"\bwe(?:'re| are) (?:(?:always|only|not) )?(?:using|keeping|dropping|targeting|supporting"
     r"|switching to|going with|sticking (?:with|to)|moving (?:to|away))\b .{3,}",
-    r"^\W*(?:and |but |so )?we (?:only|always|never) (?!saw|see|get|got|have|had|need|know|tested"
-    r"|changed|did|want)[a-z]{3,}(?<!ed) \S+",
-    r"^\W*(?!the\b|this\b|it\b|they\b|i\b)(?:[\w`./-]+ ){1,4}(?:is|are) (?:always (?:stored|kept"
-    r"|rounded|sorted|named|written|sent|returned|created|shown|numbered)|(?:numbered|counted"
-    r"|indexed|named|versioned|prefixed) (?:from|by|as|after|with))\b",
+    r"\bwe (?:no longer|only|always|never) (?!saw|see|get|got|have|had|know|tested|changed"
+    r"|did)[a-z]{3,}(?<!ed) \S+",
+    rf"^\W*(?!(?:the|these|those|this|it|they|we|i|nothing)\b)(?:[\w`./-]+ ){{1,4}}(?:is|are) "
+    rf"(?:always {_TREATED}|{_TREATED} (?:with|by|in|as|on|to|after|for|at|from|per))\b",
     r"^\W*(?:each|every) (?:[\w-]+ ){1,3}(?:gets (?:an?|its|one|the)|has (?:its|one|exactly)|goes "
     r"(?:through|to|into)|uses)\b",
     r"\bI want (?:all|every|each) .{3,60} (?:in|as|with|on|under)\b",
     r"^\W*(?:instead of|rather than) .{3,80},? (?:we|I|just|use|let's) ?[a-z]+",
     r"\bit(?:'s| is) (?:fine|ok(?:ay)?|acceptable) (?:if|that|when)\b .{8,}",
-    rf"{_YOU_LEAD}(?:sort|order|group|index|key|number|count) (?:the|all|by|every) .{{4,}}",
-    rf"{_YOU_LEAD}(?:store|cache) (?:the|all|our|every) .{{3,60}} (?:in|on|under) \S",
     rf"{_YOU_LEAD}(?:stick|stay) (?:with|to|on) (?!it\b|that\b|this\b).{{3,}}",
-    rf"{_YOU_LEAD}(?:have|let|make) (?:the|each|every) (?:[\w-]+ ){{1,3}}?(?:validate|check|store"
-    rf"|decide"
-    r"|return|read|write|own|handle|send|fail|retry|accept|reject)\b",
-    rf"{_YOU_LEAD}only (?:log|store|show|return|keep|send|use|allow|accept|load|cache|render"
-    rf"|include"
-    r"|support|index|write|read) .{4,}",
-    rf"{_YOU_LEAD}(?:put|hide|keep|guard|wrap) (?:the|our|all|each|every) .{{3,60}} (?:behind"
-    rf"|under|in"
-    r"|below|within) (?:an? |the )?\S",
+    rf"{_YOU_LEAD}(?:have|let|make) (?:the|each|every) (?:[\w-]+ ){{1,4}}?(?:validate|check|store"
+    r"|decide|return|read|write|own|handle|keep|choose|send|fail|retry|accept|reject|use)\b",
+    rf"{_YOU_LEAD}only (?:accept|load|render|include|index|{_LASTING}) .{{4,}}",
+    rf"{_YOU_LEAD}(?:put|keep) (?:the|our|all|each|every) .{{3,60}} (?:behind|under|in|below"
+    r"|within) \S",
     r"^\W*(?:ok(?:ay)?,? )?(?:so |then ){1,2}we (?:use|keep|store|go with|drop|return|need|call"
     r"|split|merge|only|never|always)\b .{3,}",
-    r"\b(?:the|an?|each|every|our) (?:[\w-]+ ){1,3}needs (?!to\b|some\b|a (?:look|fix|better"
-    r"|review))[a-z]\S* .{0,}",
-    r"^\W*(?!these\b|those\b|they\b|we\b)[A-Za-z][\w-]+s (?:is|are) (?:hashed|encrypted|compressed"
-    r"|signed|cached|stored|rounded|sorted|validated|logged|deleted|kept) (?:with|by|in|as|on|to"
-    r"|after|for|at)\b",
-    r"\bI(?:'d| would) say (?:we|let's|use|go)\b .{3,}",
+    r"\b(?:each|every|all) (?:[\w-]+ ){1,3}needs? (?!to\b|some\b)[a-z]\S* .{0,}",
+    rf"^\W*(?!(?:i|it|this|that|there|you|they|these|those|he|she|my|what|why|how|if"
+    rf"|when)\b)[^,;:?]{{3,60}}? (?:is|are|needs?|have|has|gets?|lasts?|takes?|expires?|runs?"
+    rf"|stays?|lives?|keeps?) [^?]{{0,50}}\b{_BOUND}",
+    r"\bonly .{2,40} (?:can|may|(?:are|is) allowed to)\b",
+    rf"{_YOU_LEAD}(?:make|set) the (?:[\w-]+ ){{1,4}}?(?:to )?\d",
+    r"\bI (?:just )?(?:only |don't )?want .{3,80}\b(?:only|never|always|but not|unless|by default"
+    r"|everywhere|when|whenever)\b",
+    r"^\W*(?:for|in|on) [^,?]{3,40}, ?we (?:only |always |just )?(?:use|support|keep|store|go)\b",
+    r"^\W*[\w-]{3,20}(?: \w+)? is out\b",
+    r"\bI(?:'d| would) (?:say (?:we|let's|use|go)|go (?:for|with)|keep)\b .{3,}",
     rf"{_YOU_LEAD}(?:don't|do not) [a-z]+, (?:keep|use|make|just|let|show|return|store) .{{4,}}",
-    rf"{_YOU_LEAD}skip the .{{3,60}} (?:for|in|until|on) (?:the|v?\d|now\b|this|mobile|windows)",
+    rf"{_YOU_LEAD}(?:skip|drop|omit|hide) the .{{3,60}} (?:for|in|until|on) \S",
     r"\bbut (?:use|make|keep|limit|only|without|leave|call|name|put)\b .{3,}",
-    r"\bwe (?:no longer|only|never|always) (?:use|support|need|want|keep|store|allow)\b",
-    rf"\b(?:we|I)(?:'ll| will| want to|'d like to) {_LASTING}\b.{{2,120}}"
-    r"\b(?:instead of|rather than|not|only|for|as)\b",
-    rf"\blet'?s (?:just |rather |also |please |always |never |not )?{_LASTING}\b",
-    r"\blet'?s (?:also |just )?add\b.{3,120}\b(?:to say|that says?|so that|instead|when|if|for)\b",
-    rf"{_YOU_LEAD}(?:move|convert|migrate|change) (?:everything|all|every \w+|the \w+) "
-    rf"(?:\S+ )?to \S",
+    rf"\bwe(?:'ll| will) (?:do|ship|{_LASTING})\b .{{4,}}",
+    rf"\blet'?s (?:just |rather |also |please |always |never )?(?:{_NEXT}|{_LASTING}\b)",
     rf"{_YOU_LEAD}use .{{2,60}}(?:, not\b|\b(?:instead|not|for|rather|everywhere|only|as)\b)"
     r"(?! (?:check|now\b|this\b|that\b))",
+    rf"{_YOU_LEAD}(?:move|convert|migrate|change) (?:everything|all|every \w+|the \w+) (?:\S+ )?to"
+    r" \S",
     rf"{_YOU_LEAD}go with\b (?!it\b|that\b|this\b)",
     rf"{_YOU_LEAD}use [\w`./-]+, (?:it|because|since|the|as|so|[\w-]+ (?:is|are|has|have))\b",
     rf"{_YOU_LEAD}(?:rename|replace|switch|merge|split) .{{1,80}}\b(?:to|with|into|from|by)\b \S",
     r"\bI(?:'d like| want| need| would like) (?:it|this|that|them|all|the (?:[\w/-]+ ){1,4})(?:to"
     r"|not) ",
-    r"\bonly \w+s? (?:can|may|are allowed to)\b",
     r"\b(?:lives?|belongs?|stays?|goes|go) (?:in|into|to|under|on) .{2,60}, (?:not|never)\b",
     r"^\W*(?:and |but |so )?(?:this|that|it) is (?:fine|ok|okay)\W*$",
-    r"\bif (?:we|there|the|it|files|an?)\b.{3,150}, ?(?:then )?we (?:just |then )?[a-z]{3,}",
-    r"\bif (?:there(?:'s| is| are)?|no|the|it|we)\b.{3,150} then (?:we |it |the )?[a-z]{3,}",
+    r"\bif (?:we|there|the|it|no|files|an?)\b.{3,150}(?:, ?(?:then )?we| then(?: we| it| the)?) "
+    r"(?:just |then )?[a-z]{3,}",
     rf"{_YOU_LEAD}(?:never|always) (?!need|have|know|think|see|get|want|care|worry|use[ds]"
     rf"|mind)[a-z]{{2,}}(?<!ed) \S+",
     r"\b(?:wir (?:nehmen|verwenden|benutzen|sollten|machen|speichern)|lass uns|nimm|verwende"
     r"|benutze)\b(?! mal\b)|\b(?:soll|sollen|muss|müssen|darf)\b .{2,80}\b\w+en\W*$",
     r"\b(?:usemos|vamos a (?:usar|guardar|cambiar)|deber[ií]amos|en (?:vez|lugar) de)\b|\b(?:debe"
     r"|deben|tiene que|tienen que)\b \S+|(?:我们|请|就)(?:用|使用|应该|改用)|而不是|改(?:用|成|为)"
-    r"|默认(?:设为|是|为|用)"
-    r"|(?:应该|必须)\S|ではなく|にし(?:ましょう|てください)|(?:を使|べき)(?:う|って|い|です)",
+    r"|默认(?:设为|是|为|用)|(?:应该|必须)\S|ではなく|にし(?:ましょう|てください)|(?:を使"
+    r"|べき)(?:う|って|い|です)",
 )
 USER_VERDICT = cue(
-    r"\bnot (?:as|in|on|with|by|for|from|the|a|an) .{2,60}, but\b|\bbut instead we "
-    r"(?:just )?[a-z]+",
+    r"\bnot (?:as|in|on|with|by|for|from|the|a|an) .{2,60}, but\b|\bbut instead we (?:just "
+    r")?[a-z]+",
     r"^\W*(?:and |so |but )?I (?:guess|think) .{5,120}\b(?:is|are|would be) (?:fine|ok(?:ay)?"
     r"|enough|better)\b",
     r"\bI(?:'d| would) like to (?:use|keep|replace|drop|only|never|always)\b.{3,}",
+    r"^\W*(?!(?:this|that|it|all|everything)\b).{3,80}\b(?:is|are) (?:good )?(?:enough|fine)(?: "
+    r"for \S.*)?\W*$",
 )
 USER_REQUEST = cue(
     rf"{_YOU_LEAD}keep (?!going|working|reading|looking|trying|in mind|it up)"
@@ -414,7 +414,7 @@ USER_REFUSAL = cue(
     r"(?:use|support|ship|maintain|allow|add|store|keep|introduce))\b(?! (?:to (?:wait|bother|know"
     r"|see|be)|you|it|that|this)\b)",
     r"^\W*no (?!problem|idea|worr|need|rush|luck|errors?|changes?|more|tests?|difference|way"
-    r"|one\b)[\w-]+(?: [\w-]+)? (?:please|for the|here|in the)\b",
+    r"|one\b)[\w-]+(?: [\w-]+)?(?: (?:please|for the|here|in the)\b| in .{3,40} please\b)",
     r"\b(?:is|are|would be) (?:too (?:much|heavy|complex|complicated)|more than we need)\b(?:,? "
     r"(?:for|here|to)\b)",
     r"\bnot (?:as|in|on|with|by|for|from|the|a|an) .{2,60}, but\b",
@@ -424,8 +424,7 @@ USER_REFUSAL = cue(
     r"\b(?:keine?n?|nicht) .{3,60}\b(?:brauchen|verwenden|benutzen|nötig)\b|\b(?:brauchen|wollen"
     r"|möchten) (?:wir |hier )?(?:keine?n?|nicht)\b|\bno (?:uses|usemos|hace falta|necesitamos"
     r"|queremos|añadas|agregues)\b|不(?:要|需要|用)(?:再|在|用|加|写)?\S|(?:追加|使用|変更"
-    r"|作成)しないで|使わないで|は(?:不要"
-    r"|必要ありません)",
+    r"|作成)しないで|使わないで|は(?:不要|必要ありません)",
 )
 USER_DOUBT = cue(
     r"\bdo we (?:really |even |actually )?need (?:to|an?|the|all|both)\b",
@@ -448,23 +447,23 @@ USER_FACT = cue(
     r"|n)\b",
 )
 ONCE = cue(
-    r"\b(?:let'?s|can (?:we|you)|could (?:we|you)|please|^(?:and |then |also |now |ok |so "
-    r"|first )?)(?: |^)?(?:also |just |please |now |first |quickly )*(?:check|see|look|review"
-    r"|discuss|try|run|re-?run|test|commit|push|clarify|explain|investigate|continue|proceed|have "
-    r"a|show me|tell me|give me|list|summari[sz]e|open|deploy|install|start|begin|talk|read|go "
-    r"(?:on|ahead|back|through)|create (?:a|an|the|another) (?:\S+ )?(?:branch|pr|pull request"
-    r"|issue|commit)|use (?:the|your) \S+ (?:tool|skill|agent|mcp|browser|terminal|command)|make "
-    r"sure|do (?:a|another|some)\b|do (?:it|that|this)(?: again| too| now)?\W*$|make (?:a"
-    r"|another) (?:commit|pr|plan|branch|list|copy|backup)|make it better|(?:write|add|create"
-    r"|update|fix) (?:a |an |some |more |the |another )?(?:\S+ ){0,2}(?:tests?|comments?"
-    r"|docstrings?|changelog|readme|typos?|plan|docs?|documentation))\b",
+    r"\b(?:let'?s|can (?:we|you)|could (?:we|you)|please|^(?:and |then |also |now |ok |so |first "
+    r")?)(?: |^)?(?:also |just |please |now |first |quickly )*(?:check|see|look|review|discuss|try"
+    r"|run|re-?run|test|commit|push|clarify|explain|investigate|continue|proceed|have a|show me"
+    r"|tell me|give me|list|summari[sz]e|open|deploy|install|start|begin|talk|read|go (?:on|ahead"
+    r"|back|through)|create (?:a|an|the|another) (?:\S+ )?(?:branch|pr|pull request|issue|commit)"
+    r"|use (?:the|your) \S+ (?:tool|skill|agent|mcp|browser|terminal|command)|make sure|do (?:a"
+    r"|another|some)\b|do (?:it|that|this)(?: again| too| now)?\W*$|make (?:a|another) (?:commit"
+    r"|pr|plan|branch|list|copy|backup)|make it better|(?:write|add|create|update|fix) (?:a |an "
+    r"|some |more |the |another )?(?:\S+ ){0,2}(?:tests?|comments?|docstrings?|changelog|readme"
+    r"|typos?|plan|docs?|documentation))\b",
     r"\b(?:first|before (?:you|we) (?:start|begin|continue|go on))\W*$",
     r"\b(?:today|tonight|tomorrow|over ?night|before lunch|this time|before (?:we|you|I) (?:push"
     r"|merge|commit|ship|release|deploy))\W*$|\bwhile I\b",
     r"\b(?:rename|change|use|name|call|switch|keep|update|edit|go with|merge"
-    r"|rebase)\b.{0,30}\b(?:the|this|that|our|my|your|same)(?: \w+)? (?:(?:feature |main "
-    r"|current )?branch(?! name)|commit messages?|pr (?:title|description|body)|server running"
-    r"|diff|todo list|seed)\b",
+    r"|rebase)\b.{0,30}\b(?:the|this|that|our|my|your|same)(?: \w+)? (?:(?:feature |main |current "
+    r")?branch(?! name)|commit messages?|pr (?:title|description|body)|server running|diff|todo "
+    r"list|seed)\b",
     r"\bdebug (?:prints?|logs?|statements?|output)\b|\bprint statements?\b",
     r"\blet's (?:keep (?:going|it\b|that\b|this\b)|write (?:this|that|it) down|use the time|call "
     r"it|stop here|move on)",
@@ -521,9 +520,9 @@ CORRECTS = cue(
 """Begins a clause that takes back what was decided before."""
 TAKES_BACK = re.compile(
     r"^\W*(?:(?:no|ok(?:ay)?|actually|please|hmm+|sorry|let's|can you|could "
-    r"you)\b[\s,.:!]*)*(?:revert|undo|roll back|back out|take back|scrap|get rid of) "
-    r"(?:(?:all )?(?:that|this|it|those|these)|(?:the|that|this|your|my) (?:last |latest "
-    r"|previous )?(?:changes?|edits?|idea|decision|one))(?: (?:change|edit|one)s?)?\b(?!'s)",
+    r"you)\b[\s,.:!]*)*(?:revert|undo|roll back|back out|take back|scrap|get rid of) (?:(?:all "
+    r")?(?:that|this|it|those|these)|(?:the|that|this|your|my) (?:last |latest |previous "
+    r")?(?:changes?|edits?|idea|decision|one))(?: (?:change|edit|one)s?)?\b(?!'s)",
     re.IGNORECASE,
 )
 AGENT_REJECTED = cue(
@@ -553,13 +552,13 @@ TURN = re.compile(r"[,;:]? (?=(?:but|however|so|instead|and then)\b)")
 """Where a long clause may be cut."""
 LEAD = re.compile(r"^[^\w`\"'(]+|^`[\w./-]+\.\w{1,5}`(?: -|:) ")
 USER_LEAD = re.compile(
-    r"^[^\w`\"'(\[#]*(?:(?:(?:yes|yeah|ok|okay|and|but|also|oh|hmm|ah|please|pls|hey|then"
-    r"|so)\b(?!-)|(?:no|nope|stop|actually|right|great|perfect|cool|nice|thanks|thank you|sure"
-    r"|wait|sorry|well|now|good|q|got it|understood|exactly|agreed|decision|(?:that )?makes sense"
-    r"|looks good|my bad|one more thing|on second thought|true|yep|correct|bitte|nein|ja|no "
-    r"entiendo|por favor|perfecto)(?:[,.!:;]|(?= "
-    r"[\u2013\u2014-] )))[\s,.:!;\u2013\u2014]*){0,5}(?:I (?:think|guess|believe) "
-    r"(?:that )?(?=\S+ \S+ )|can we (?:(?:also|just|please|maybe) )*)?",
+    r"^[^\w`\"'(\[#]*(?:after [^,]{0,20}(?:thinking|thought|discussi)[^,]{0,30}, )?(?:(?:(?:yes"
+    r"|yeah|ok|okay|and|but|also|oh|hmm|ah|please|pls|hey|then|so)\b(?!-)|(?:no|nope|stop|actually"
+    r"|right|great|perfect|cool|nice|thanks|thank you|sure|wait|sorry|well|now|good|q|got it"
+    r"|understood|exactly|agreed|decision|(?:that )?makes sense|looks good|my bad|one more thing"
+    r"|on second thought|true|yep|correct|bitte|nein|ja|no entiendo|por favor|perfecto)(?:[,.!:;]"
+    r"|(?= [\u2013\u2014-] )))[\s,.:!;\u2013\u2014]*){0,5}(?:I (?:think|guess|believe) (?:that "
+    r")?(?=\S+ \S+ )|can we (?:(?:also|just|please|maybe) )*)?",
     re.IGNORECASE,
 )
 ASKED_FOR = cue(r"^\W*(?:\w+,? ){0,2}(?:can|could) (?:we|you)\b")

@@ -46,8 +46,7 @@ _MAX_OF_USER, _MAX_OF_PLAN, _MAX_OF_AGENT = 5, 7, 4
 """Statements of one speaker in one turn."""
 _SPECIFIC_NAME = re.compile(
     r"`[^`\s]{2,80}`|(?<![\w/.-])(?:[\w-]+/)*[\w-]+\.[a-z]\w{0,4}(?![\w/.-])|(?<!\w)--[a-z][\w-]+"
-    r"|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\b[a-zA-Z]+_\w+\b|(?<!\w)#\d+\b"
-    r"|\b[A-Z]{2,}-\d+\b"
+    r"|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\b[a-zA-Z]+_\w+\b|(?<!\w)#\d+\b|\b[A-Z]{2,}-\d+\b"
 )
 """What names one thing of a project, whatever else a text says."""
 _STATUS = cues.cue(r"^(?:ready|done|let me|now let|all (?:tests|done|green)|i'll)\b")
@@ -126,11 +125,13 @@ def of_user(texts: Iterable[str], evidence: TurnEvidence, context: str = "") -> 
             if _may_state(clause):
                 for kind, part in _parts(clause, user_kinds(clause, evidence)):
                     sentence = cleaned(understood(_said(part), before, context))
-                    if kind is not StatementKind.PREFERENCE:
+                    is_preference = kind is StatementKind.PREFERENCE
+                    if not is_preference:
                         sentence = with_topic(sentence, (named, context))
                     elif cues.REMINDS.search(clause) and context and sentence:
                         sentence = f"{sentence}{ABOUT}\u201c{cleaned(context)}\u201d)"
-                    if has_subject(sentence):
+                    # A preference may be about words of every project: "write the tests first".
+                    if has_subject(sentence) or (is_preference and content_words(sentence)):
                         found.append(Statement(kind, sentence, clause))
             before = clause
             named = clause if _SPECIFIC_NAME.search(clause) else named

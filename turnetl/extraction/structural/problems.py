@@ -26,37 +26,35 @@ _FAILS = r"(?:(?:fail|break|crash|panic|happen|occur|error|throw|appear)(?:s|ed|
 _CUES = (
     re.compile(
         r"\b(?:the )?culprit(?: (?:is|was)\b|:)|\b(?:there|here|that)(?:'s| is| was) the (?:bug"
-        r"|issue|problem|culprit|cause)(?:: |[.!] )|\b(?:root |real |actual "
-        r"|underlying )cause(?: (?:is|was)(?: that)?\b|:)|^(?:the )?(?:\w{1,20} )?(?:cause|bug"
-        r"|problem|issue)[*]{0,2}: |\bUrsache (?:ist|war|dafür ist|liegt)\b|\bcausa (?:raíz"
-        r"|principal)\b(?: (?:es|era))?|(?:根本原因|原因)(?:是|在于|\uff1a|:)|(?:原因は|根本原因:"
-        r"|が原因)",
+        r"|issue|problem|culprit|cause)(?:: |[.!] )|\b(?:root |real |actual |underlying )cause(?: "
+        r"(?:is|was)(?: that)?\b|:)|^(?:the )?(?:\w{1,20} )?(?:cause|bug|problem|issue)[*]{0,2}: "
+        r"|\bUrsache (?:ist|war|dafür ist|liegt)\b|\bcausa (?:raíz|principal)\b(?: (?:es|era))?"
+        r"|(?:根本原因|原因)(?:是|在于|\uff1a|:)|(?:原因は|根本原因:|が原因)",
         re.IGNORECASE,
     ),
     re.compile(
         r"\b(?:the|this) (?:bug|problem|issue|error|failure|mistake) (?:is|was) in [^:`]{1,30}: "
         r"|\b(?:found|identified|is|was|see|understand) the (?:\w{1,20} ){0,2}(?:issue|bug|problem"
         r"|cause|culprit)(?:: |\s[\u2013\u2014-] )|\b(?:the|this) (?:\w{1,20} ){0,2}(?:issue"
-        r"|problem|bug) (?:is|was) (?=`)|\bthe reason (?:\w{1,20} ){0,4}(?:is|was) that\b"
-        r"|\bwhy (?:it|this|the (?:\w{1,20} ){0,2}\w{1,20}) (?:fails|failed): |\b(?:the"
-        r"|this) (?:\w{1,20} ){0,2}(?:problem|issue|bug|error|failure|crash|culprit"
-        r"|mismatch) (?:(?:is|was) (?:that|because|caused by|due to|in)|happens? (?:because|since"
-        r"|when|in))\b|\b(?:failure|error|crash|panic|exception)s? (?:(?:is |was |are "
-        r"|were )?due to|(?:is|was|are|were) from)\b"
+        r"|problem|bug) (?:is|was) (?=`)|\bthe reason (?:\w{1,20} ){0,4}(?:is|was) that\b|\bwhy "
+        r"(?:it|this|the (?:\w{1,20} ){0,2}\w{1,20}) (?:fails|failed): |\b(?:the|this) "
+        r"(?:\w{1,20} ){0,2}(?:problem|issue|bug|error|failure|crash|culprit|mismatch) (?:(?:is"
+        r"|was) (?:that|because|caused by|due to|in)|happens? (?:because|since|when|in))\b"
+        r"|\b(?:failure|error|crash|panic|exception)s? (?:(?:is |was |are |were )?due to|(?:is|was"
+        r"|are|were) from)\b"
         rf"|\b(?:{_FAILS}|(?:is|was)) (?:because|since|due to)\b|\b(?:comes?|came|stems?) from\b"
-        r"|\b(?:is|was|are|were) (?:caused|raised|thrown|introduced|triggered) by\b"
-        r"|\b(?:das Problem (?:ist|war)|(?:scheitert|fehl), (?:weil|da)|liegt daran|verursacht)\b"
-        r"|\b(?:el problema (?:es|era|está)|fall(?:a|aba|an) porque|se debe a|error viene)\b"
-        r"|问题(?:是|在于|出在|\uff1a)|(?:失败|报错|错误).{0,8}(?:因为|由于|来自)|問題は",
+        r"|\b(?:is|was|are|were) (?:caused|raised|thrown|introduced|triggered) by\b|\b(?:das "
+        r"Problem (?:ist|war)|(?:scheitert|fehl), (?:weil|da)|liegt daran|verursacht)\b|\b(?:el "
+        r"problema (?:es|era|está)|fall(?:a|aba|an) porque|se debe a|error viene)\b|问题(?:是|在于"
+        r"|出在|\uff1a)|(?:失败|报错|错误).{0,8}(?:因为|由于|来自)|問題は",
         re.IGNORECASE,
     ),
 )
 """The surer ones first; what they introduce is the cause."""
 _ANNOUNCED = re.compile(
-    r"(?:^|\b(?:I|I've|I have|I can) )(?:found|identified|see|understand) (?:it"
-    r"|the (?:\w{1,20} ){0,2}(?:issue|bug|problem|cause|culprit))[.!:]?$"
-    r"|^(?:there|here|that)(?:'s| is| was) the (?:issue"
-    r"|bug|problem|cause|culprit)[.!:]?$|^(?:now )?the (?:issue|bug|problem|cause) is "
+    r"(?:^|\b(?:I|I've|I have|I can) )(?:found|identified|see|understand) (?:it|the (?:\w{1,20} "
+    r"){0,2}(?:issue|bug|problem|cause|culprit))[.!:]?$|^(?:there|here|that)(?:'s| is| was) the "
+    r"(?:issue|bug|problem|cause|culprit)[.!:]?$|^(?:now )?the (?:issue|bug|problem|cause) is "
     r"(?:now )?clear(?: now)?[.!:]?$|^(?:the )?(?:root |real )?cause (?:found|identified)[.!:]?$",
     re.IGNORECASE,
 )
@@ -90,6 +88,15 @@ _THE_FAILURE = re.compile(
     r"|Problem|Fehler|causa|problema|原因|问题|问題|問題|错误|失败|失敗",
     re.IGNORECASE,
 )
+_MISBEHAVES = (
+    r"freezes?|froze|chokes?|stalls?|flickers?|vanish(?:es|ed)?|disappear(?:s|ed)|bounces?|loses"
+    r"|swallows|corrupts|truncates|mangles|ignores|leaks|(?:charges?|sends?|shows?|adds?) .{3,40} "
+    r"(?:twice|two times)"
+)
+"""Verbs of a thing that does not do what it is for."""
+_CHANGES = (
+    r"(?:deploy|release|upgrad|updat|merg|migrat|chang|refactor|switch|mov|version|commit|rebas)"
+)
 _MIN_NAME, _MIN_CAUSE = 5, 25
 _MAX_SENTENCE = 260
 _REPORTED = cues.cue(
@@ -100,16 +107,15 @@ _REPORTED = cues.cue(
     r"|times? out|timed out|(?:does|do|did|is|are|was)(?:n't| not) work(?:ing)?|stopped working"
     r"|not working)\b(?! (?:to )?open| early| fast| loudly| hard\b)",
     r"\b(?:get|gets|got|getting|see|seeing|saw|had|have|has|gave me|gives|hit|hitting|throws?"
-    r"|threw|shows?|with|is|there(?:'s| is| are)) (?:this |an?|the |these |some |following "
-    r"|\S+ ){0,3}(?:errors?|warnings?|exceptions?|failures?|stack ?traces?|panics?)\b",
+    r"|threw|shows?|with|is|there(?:'s| is| are)) (?:this |an?|the |these |some |following |\S+ "
+    r"){0,3}(?:errors?|warnings?|exceptions?|failures?|stack ?traces?|panics?)\b",
     r"\b(?:the|one|another|an?) (?:\S+ ){0,2}(?:issue|problem|bug)\b.{0,60}\b(?:is|was|are)\b(?! "
     r"(?:fixed|solved|gone|resolved))",
-    r"\bthere(?:'s| is| are| was| were) (?:still |also |now )?(?:an?|some|another) "
-    r"(?:\S+ ){0,2}(?:issue|problem|bug|race|leak|regression)\b",
+    r"\bthere(?:'s| is| are| was| were) (?:still |also |now )?(?:an?|some|another) (?:\S+ "
+    r"){0,2}(?:issue|problem|bug|race|leak|regression)\b",
     r"\bwhy (?:is|are|does|do|did|would|was|were|has|have) .{2,120}\b(?:not?|never|still|stale"
     r"|empty|missing|wrong|fail\w*|slow|broken|twice|error\w*|deleted|lost|gone|different|crash\w*"
     r"|hang\w*|null|undefined|invalid)\b",
-    r"\bwhy (?:isn't|aren't|doesn't|don't|didn't|can't|won't) \S+.{3,}",
     r"\b(?:i|it|we|claude|the \S+(?: \S+)?) (?:couldn't|could not|can't|cannot|was unable to|is "
     r"unable to|am unable to|wasn't able to) (?!we\b|i\b|you\b|remember|think|tell|wait|say|decide"
     r"|believe|help)[a-z]{3,}",
@@ -118,10 +124,27 @@ _REPORTED = cues.cue(
     r"|garbled|corrupt(?:ed)?|incorrect|laggy|flaky|unusable|annoying|confusing|blank|frozen"
     r"|unresponsive|invisible|janky|sluggish|choppy|hard to (?:read|debug|use|follow|find|see)"
     r"|slow|duplicated|too (?:slow|small|big|long|large|noisy|verbose))\b(?! in advance)",
+    rf"\b(?:{_MISBEHAVES})\b|\b(?!this\b)[a-z]{{3,}}s (?:still |always |now |often )?fail\b",
+    r"\bsince (?:yesterday|this (?:morning|week)|last \w+)\b",
+    rf"\bsince (?:the|we|i|your|my) (?:\w+ )?{_CHANGES}",
+    r"\b(?:it|that|this|i|we|they|(?:the|my|our) \S+(?: \S+)?) still (?:fails?|see|get|shows?|says"
+    r"|returns?|crash(?:es)?|hangs?|breaks?|throws?|happens?|appears?)\b",
+    r"\b(?:the|my|our|[a-z]{3,}s) (?:[\w-]+ ){0,4}?(?:don't|doesn't|didn't|won't|can't|cannot) "
+    r"(?!need|have|want|matter|support|use|include|be\b)[a-z]{2,}",
+    r"\b(?:is|are|was|were|gets?) (?:\w+ed )?(?:down|gone|unreadable|wrongly|incorrectly|twice)\b",
+    r"\b(?:is|are|was) (?:empty|blank|reset|null|undefined)\W*$",
+    r"\bwhy (?:am|is|are|was|were|does|do|did) .{2,80}\b(?:delet|los(?:e|ing)|logged|log out|drop"
+    r"|skip|ignor|duplicat|overwr|reset|reload|twice|but not)",
+    r"\bsame (?:error|problem|issue)\b|\b(?:take|takes|took|runs?) forever\b",
+    r"\b(?:hours?|days?|minutes?|seconds?) (?:too )?(?:late|early|off|behind)\b",
+    r"\b(?:customers|users|people|clients|everyone)\b.{0,30} (?:are (?:seeing|getting|complaining)"
+    r"|complain|report|see|get)\b",
+    r"^\W*on (?:my|mobile|small|safari|firefox|chrome|windows|mac\w*|ios|android"
+    r"|linux)\b(?!.*\b(?:we|use|should|must|please|let's|want|instead)\b)",
     r"\b(?:goes|went|turns?|turned|gone|becomes?|became) (?:stale|missing|blank|black|wrong|empty"
     r"|slow)\b",
-    r"\b(?:ci|builds?|pipelines?|main|checks?|workflows?) (?:is|are|went|goes|turned)(?: still"
-    r"| now| all)? red\b",
+    r"\b(?:ci|builds?|pipelines?|main|checks?|workflows?) (?:is|are|went|goes|turned)(?: still| "
+    r"now| all)? red\b",
     r"\b(?:annoying|annoys|frustrating|confusing|makes .{2,60} (?:harder|difficult|impossible"
     r"|slow))\b",
     r"\bhelp (?:me )?(?:to )?understand why\b|\b(?:worries|bothers|annoys|confuses) (?:me|us)\b",
@@ -130,18 +153,19 @@ _REPORTED = cues.cue(
     r"|duplicated)\b",
     r"\bnoticed (?:that |you |the |it |an? )",
     r"^\W*(?:q: |and |but |so )?why\b.{3,140}(?:\b(?:not|no|never|still)\b|n't\b)",
-    r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b|\bcauses? "
-    r"(?:\S+ ){0,3}(?:failures?|errors?|crash\w*)\b",
+    r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b|\bcauses? (?:\S+ "
+    r"){0,3}(?:failures?|errors?|crash\w*)\b",
     r"\b(?:is|are) (?:effectively |never |not |still |currently ){0,2}(?:untested|unreachable"
     r"|undefined|unhandled|reached|called|executed|validated|checked|handled|closed"
     r"|escaped)\b(?<!is called)(?<!are called)(?<!is handled)(?<!is checked)(?<!is executed)",
     r"\b(?:nothing happens|(?:is|are|was) (?:cut off|overwritten|ignored|swapped|reversed|skipped"
     r"|wrongly \w+|duplicated|blurry|misaligned)|grows? (?:to|without|until|endlessly))\b",
-    r"\bnever (?:executes?|runs?|gets|called|reached|returns|read)\b",
+    r"\bnever (?:executes?|runs?|gets|called|reached|returns|read|goes|comes|ends|finishes|stops"
+    r"|loads|appears|arrives|closes|completes)\b",
     r"(?:'s|\b(?:is|are)) not (?:\w+ing\b(?<!thing)(?<!going)|applied|shown|saved|updated)",
     r"\bkeeps? (?:on )?(?:re\w+|crash|fail|loop|show|ask|hang|flicker|jump|throw|los)\w*ing\b",
     r"\bI(?:'m| am) (?:seeing|getting|hitting) (?!this\b|that\b|it\b|there\b|the (?:idea|point))",
-    r"\b(?:overlaps|overflows|flickers|skips) the\b|\bleaks memory\b",
+    r"\b(?:overlaps|overflows|covers|hides|blocks|skips) (?:the|my|our)\b",
     r"\b(?:called|shown|sent|executed|fired|rendered|counted|printed|logged) (?:twice|two times"
     r"|multiple times|more than once)\b",
     r"\bdoes(?:n't| not) (?:close|work|scroll|stop|react|respond|fire|trigger|refresh|reload"
@@ -150,26 +174,24 @@ _REPORTED = cues.cue(
     r"\b[a-z]+s\b.{0,60} (?:when|whenever|every time|each time|as soon as) I [a-z]+",
     r"\b(?:says?|shows?|is|are|reports?|returns?)\b.{3,80} (?:although|even though)\b",
     r"\btwice as (?:long|slow)\b|\b(?:arrives?|appears?|runs?|fires?|shows? up) twice\b",
-    r"\b(?:tests|builds|jobs|requests|uploads|checks|hooks) (?:still |always |now |often )?fail\b",
     r"\b(?:is|are|was|were|gets?|got) lost\b|\bjumps (?:back|to)\b|\bnothing (?:is|was|gets)\b",
     r"\byour (?:last )?(?:change|commit|edit|fix)s? (?:removed|broke|deleted|changed)\b",
     r"^error: \S|\bhas an? (?:empty|extra|duplicate|missing) ",
     r"\b(?:does nothing|nothing happens|(?:doesn't|does not|didn't) do anything)\b",
-    r"\b(?:i|we|users?) (?:still |now |always |just ){0,2}(?:get|see|got|saw) (?:an? )?(?:[45]\d\d"
-    r"|empty|blank|white|wrong|timeouts?)\b",
-    r"\b(?:race condition|memory leak|dead code|data loss|deadlock|nil pointer|null pointer|out "
-    r"of sync|duplicated now)\b",
-    r"\b(?:would|does|do|did|will) not (?:now )?(?:surface|show|appear|render|load|start|save"
-    r"|update|respond|return|compile|build|match|open|find)\b",
-    r"\b(?:doesn't|don't|didn't|won't) (?:surface|show|appear|render|load|start|save|update"
-    r"|respond|return|compile|build|match|open|persist|exist|find)\b",
+    r"\b(?:i|we) (?:get|see|got|saw) (?:an? )?(?:[45]\d\d|empty|blank|white|wrong|timeouts?)\b",
+    r"\b(?:(?:would|does|do|did|will) not(?: now)?|doesn't|don't|didn't|won't) (?:surface|show"
+    r"|appear|render|load|start|save|update|respond|return|compile|build|match|open|persist|exist"
+    r"|find)\b",
     r"\b(?:shows?|showing|returns?|returning|finds?|finding|prints?|printing) (?:no|nothing|the "
     r"wrong|an? (?:empty|wrong|blank|404|500))\b",
-    r"\b(?:schlägt fehl|funktioniert nicht|geht nicht|kaputt|fehlermeldung|no funciona|falla"
-    r"|da error|ne (?:marche|fonctionne) pas)\b|报错|不(?:工作|能用|起作用)|反応しない|失败了|出错"
-    r"|エラーが|動かない|動きません|失敗し(?:た|ます)",
+    r"\b(?:schlägt fehl|(?:funktioniert|geht|klappt|lädt|startet|reagiert) nicht|kaputt"
+    r"|fehlermeldung|(?:bricht|stürzt) .{0,60}\bab|hängt(?: sich)?|no (?:funciona|carga|abre"
+    r"|guarda|aparece|responde|arranca)|se (?:cuelga|cierra|rompe)|falla|da error|ne (?:marche"
+    r"|fonctionne) pas)\b|报错|不(?:工作|能用|起作用)|失败了|出错|崩溃|卡(?:住|死)|没有?反应|打不开"
+    r"|丢失|白屏|エラーが|反応しない|動(?:かない|きません)|失敗し(?:た|ます)|表示され(?:ない"
+    r"|ません)|落ち(?:る|ます)|固まり?",
 )
-_ASKS_WHY = cues.cue(r"\bwhy\b|\bhow come\b|\bwarum\b|\bpor qu[eé]\b|为什么|なぜ|どうして")
+ASKS_WHY = cues.cue(r"\bwhy\b|\bhow come\b|\bwarum\b|\bpor qu[eé]\b|为什么|なぜ|どうして")
 _WHY = cues.cue(r"^\W*(?:but |so )?why\W*\?\W*$")
 _REVIEW = cues.cue(
     r"\bconsider (?:either )?(?:an? |the |\w+ing\b)|\b(?:we|I|I'd) (?:suggest|recommend)\b"
@@ -192,13 +214,15 @@ _HYPOTHETICAL = cues.cue(
     r"|class|path|case|state|toast|boundary|boundaries)s?\b",
     r"^\W*we (?:use|have|keep|chose|need) .{3,80} because\b",
     r"^\W*(?:please |can you |could you )?(?:fix|add|write|implement|create|make|update|handle"
-    r"|refactor|ensure|change|build|generate|use|check|review|test|verify)\b",
+    r"|refactor|ensure|change|build|generate|use|check|review|test|verify|remove|rename|replace"
+    r"|tell me|show me|take a look|explain|find out)\b|\bI (?:only |just )?want\b|\b(?:check|see"
+    r"|test|verify) (?:if|whether)\b",
 )
 _REPORT_TAIL = re.compile(
     r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please|(?:have"
-    r"|take) a look|(?:you (?:should|could) )?consider|(?:we|I|I'd) (?:suggest|recommend)"
-    r"|(?<=- )(?:commit|push|fix) (?:it|that|this))\b[^:\n]*$"
-    r"|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) [^:,\n]*\?$",
+    r"|take) a look|(?:you (?:should|could) )?consider|(?:we|I|I'd) (?:suggest|recommend)|(?<=- "
+    r")(?:commit|push|fix) (?:it|that|this))\b[^:\n]*$|, (?:did|do|does|is|are|was|any|should|what"
+    r"|how|where|shall) [^:,\n]*\?$",
     re.IGNORECASE,
 )
 """What a report asks for; no part of the problem."""
@@ -234,13 +258,14 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
 
 def _decides(clause: str) -> bool:
     """Return whether a clause says what is to be, not what is wrong."""
-    return bool(cues.USER_RULE.search(clause) and decisions.user_kinds(clause, _IN_CHAT))
+    is_choice = decisions.any_of((cues.USER_RULE, cues.REJECTED), clause)
+    return is_choice and bool(decisions.user_kinds(clause, _IN_CHAT))
 
 
 def _is_reported(clause: str) -> bool:
     if not _MIN_REPORT <= len(clause) <= decisions.MAX_LENGTH:
         return False
-    if cues.QUESTION.search(clause) and not _ASKS_WHY.search(clause):
+    if cues.QUESTION.search(clause) and not ASKS_WHY.search(clause):
         return False
     return bool(_REPORTED.search(clause)) and not _HYPOTHETICAL.search(clause)
 

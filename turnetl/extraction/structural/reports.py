@@ -26,6 +26,7 @@ from turnetl.extraction.structural.findings import (
     FileEdit,
     RunHistory,
 )
+from turnetl.extraction.structural.problems import ASKS_WHY
 from turnetl.extraction.structural.resolutions import Resolution
 from turnetl.extraction.structural.shell_commands import is_ci_log
 from turnetl.extraction.structural.turn_features import TurnFeatures
@@ -55,8 +56,8 @@ _FAILS = re.compile(
 )
 _CLAUSE = re.compile(r"[.;!?]\s|\n")
 _BEGINS_TO_FAIL = re.compile(
-    r"\W{1,3}(?:(?:is|are|was|were|still|now|also|just|keeps?|has|have|looks?|seems?|on|in|of|for|at"
-    r"|with|jobs?|suites?|runs?|steps?|stages?|checks?|commands?|outputs?|says?|gives?|reports?"
+    r"\W{1,3}(?:(?:is|are|was|were|still|now|also|just|keeps?|has|have|looks?|seems?|on|in|of|for"
+    r"|at|with|jobs?|suites?|runs?|steps?|stages?|checks?|commands?|outputs?|says?|gives?|reports?"
     rf"|shows?|does|do|did|cases?)\b|(?={_FAILS.pattern})).{{0,40}}",
     re.IGNORECASE,
 )
@@ -81,25 +82,25 @@ _NAMED_PLACE = re.compile(
     r"|(?<![\w/])([\w@./-]{1,120}\.[a-z]{1,5})\b"
 )
 _FIXED_BY_USER = re.compile(
-    r"\bI(?:'ve|'ve| have)? (?:just |already |now )?(?:fixed|solved|resolved|corrected)\b"
-    r"|\b(?:ist|habe? ich) (?:schon )?(?:behoben|gefixt)\b|我(?:已经)?修(?:复|好)了",
+    r"\bI(?:'ve|'ve| have)? (?:just |already |now )?(?:fixed|solved|resolved|corrected)\b|\b(?:ist"
+    r"|habe? ich) (?:schon )?(?:behoben|gefixt)\b|我(?:已经)?修(?:复|好)了",
     re.IGNORECASE,
 )
 _CLAIMS = re.compile(
     r"\b(?:fix(?:ed|es)|resolve[sd]|solve[sd]|corrected|addressed|no longer|the fix\b|works now"
-    r"|(?:should|will) (?:now|no longer)|now (?:\w+ly )?[a-z]{3,}s\b|is gone|are gone"
-    r"|behoben|gefixt|repariert|korrigiert|corregid[oa]|solucionad[oa]|arreglad[oa])\b"
-    r"|已?修复|已解决|修正しました|直しました|解決しました",
+    r"|(?:should|will) (?:now|no longer)|now (?:\w+ly )?[a-z]{3,}s\b|is gone|are gone|behoben"
+    r"|gefixt|repariert|korrigiert|corregid[oa]|solucionad[oa]|arreglad[oa])\b|已?修复|已解决"
+    r"|修正しました|直しました|解決しました",
     re.IGNORECASE,
 )
 _DENIES = re.compile(
     r"\b(?:not (?:yet )?(?:been )?(?:fixed|resolved)|still (?:fail\w*|broken|happens|open)"
     r"|couldn't|could not|unable to|(?:would you like|want) me to (?:fix|apply|implement|make|do)"
-    r"|(?:should|shall) I (?:fix|apply|implement|make)|pre-existing|does(?:n't| not) fix"
-    r"|(?:to|would|can|could) (?:fix|resolve) (?:this|it)\b|which (?:approach|option))",
+    r"|(?:should|shall) I (?:fix|apply|implement|make)|pre-existing|does(?:n't| not) fix|(?:to"
+    r"|would|can|could) (?:fix|resolve) (?:this|it)\b|which (?:approach|option))",
     re.IGNORECASE,
 )
-_CLOSING_CHARS = 1500
+_CLOSING_CHARS, _MIN_ANSWER = 1500, 40
 _TEST_FILE = re.compile(r"(?:^|[/_.-])(?:tests?|spec)[/_.-]|(?:^|/)test_", re.IGNORECASE)
 _INLINE_ERROR = re.compile(r"\b(?:(?:Error|ERROR|error|fatal|panic): ){1,3}([^\n`]{8,160})")
 _MAX_PASTED, _SEVERAL, _SHORT_PROMPT = 2, 2, 1500
@@ -267,6 +268,8 @@ def reported_facts(features: TurnFeatures, reports: Sequence[Statement]) -> Iter
         attributes = {**problem.attributes, **resolutions.place(features.turn)}
         if _FIXED_BY_USER.search(sentence):
             attributes["resolution"] = str(Resolution.FIXED)
+        elif ASKS_WHY.search(sentence) and _explains(features):
+            attributes["resolution"] = str(Resolution.ANSWERED)
         at = features.turn.started_at
         yield FactDraft(
             _RANK,
@@ -275,7 +278,7 @@ def reported_facts(features: TurnFeatures, reports: Sequence[Statement]) -> Iter
             EntityKey(ERROR, name, TEST if failure and failure.kind is FailureKind.TEST else ""),
             f"The user reported: {text}",
             at,
-            invalid_at=at if "resolution" in attributes else None,
+            invalid_at=at if attributes.get("resolution") == Resolution.FIXED else None,
             attributes=attributes,
         )
 
@@ -292,6 +295,13 @@ def _told(failure: CommandFailure, file: str, sentence: str) -> str:
     said = sentence.partition(first)[0] if first in sentence else sentence
     said = said.strip(" :`\"'(").removesuffix(" with")
     return f"{told} (\u201c{said}\u201d)" if len(said.split()) > 1 else told
+
+
+def _explains(features: TurnFeatures) -> bool:
+    """Whether a turn answers why something fails: it changes nothing and asks nothing back."""
+    answer = features.turn.assistant_text.rstrip()
+    is_told = len(answer) >= _MIN_ANSWER and not answer.endswith("?")
+    return is_told and not (features.edited_files or _DENIES.search(answer[-_CLOSING_CHARS:]))
 
 
 def claims_fix(answer: str) -> bool:

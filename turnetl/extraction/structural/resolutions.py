@@ -52,6 +52,8 @@ class Resolution(StrEnum):
     """In a later turn; whether anything was changed before is not known."""
     EDITED = "edited"
     """What the failure names was edited afterwards, and no later run shows it: it still holds."""
+    ANSWERED = "answered"
+    """A person asked why it fails, the agent said why, and nothing was changed: it still holds."""
 
 
 PUSH = "git push"
