@@ -24,7 +24,7 @@ from turnetl.base.exit_code import is_failure
 from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.parsing import ParseReport
-from turnetl.report_pages.page_file import check_page
+from turnetl.report_pages.own_file import check_page
 from turnetl.settings import Settings
 from turnetl.views import backfill as view
 from turnetl.views.markdown import markdown

@@ -30,11 +30,20 @@ if TYPE_CHECKING:
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
     from turnetl.api.report import write_report
-    from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, sources, status  # noqa: A004
+    from turnetl.api.runs import (
+        backfill,
+        filter,  # noqa: A004
+        ingest,
+        parse,
+        run,
+        runs,
+        sources,
+        status,
+        verify,
+    )
     from turnetl.api.serve import serve, serve_mcp
     from turnetl.api.summarize import build_communities, summarize
     from turnetl.api.undo import forget, merge_entities, redo, split_entity, undo
-    from turnetl.api.verify import verify
     from turnetl.backfill_report import BackfillReport
     from turnetl.base import errors
     from turnetl.base.errors import BadUsage, Fatal, Retryable, Skip, TurnetlError

@@ -119,6 +119,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("summarize",),
     ("summarize", "--audit", "5"),
     ("summarize", "--group", NAME),
+    ("review", "accept", NAME),
     ("undo", "--session", "s1", "--dry-run"),
     ("undo", NAME),
     ("runs", "show", NAME),

@@ -72,6 +72,7 @@ TESTED_ELSEWHERE = {
     "fix": "test_history.py",
     "why": "test_why.py",
     "serve": "test_serve.py",
+    "review": "test_review.py",
     "undo": "test_undo.py",
     "redo": "test_redo.py",
     "verify": "test_verify.py",

@@ -322,7 +322,7 @@ def test_a_command_that_is_not_named_as_reading_continues_where_it_stopped() -> 
             "templates",
             "trust",
         ),
-        *("export", "hook", "import", "install", "undo", "uninstall", "verify"),
+        *("export", "hook", "import", "install", "review", "undo", "uninstall", "verify"),
     }
     assert names - cli.READING_COMMANDS == continued
     assert names >= cli.READING_COMMANDS

@@ -18,11 +18,11 @@ import pytest
 
 from tests.cli.command import clean_environment, command_line, index_folder, run_in_process
 from turnetl.base.errors import IndexBusy
+from turnetl.base.repeat import after_other_writers
 from turnetl.index.files import IndexEmbedder, write_lock
 from turnetl.index.persistent import create_index, index_id, replace_index
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.pipeline.index import advice_if_busy
-from turnetl.pipeline.waiting import after_other_writers
 
 
 @contextmanager

@@ -19,11 +19,13 @@ from tests.crashes.steps import (
 )
 from tests.crashes.trial_context import TrialContext
 from tests.held_bytes import holding
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.base.model import GroupId
 from turnetl.evaluation import run_compare
 from turnetl.ingestion.forget import ForgetSelection
 from turnetl.ingestion.redo_report import RedoSelection
+from turnetl.ingestion.review import Answer
 from turnetl.ingestion.run_report import RunState
 from turnetl.ingestion.undo_plan import UndoSelection
 
@@ -98,6 +100,31 @@ async def undo(place: TrialContext) -> None:
     report = await pipeline.undo(settings, preview, place.clock)
     if errors := [group.error for group in report.groups if group.error]:
         raise TurnetlError(str(errors))
+
+
+async def held_invalidation(place: TrialContext) -> None:
+    """Ingest turns with a model, of which one would end a fact, and hold that for review."""
+    await write_archives(place)
+    await parse(place)
+    await filter_turns(place)
+    await ingest(place, invalidation_alert=0)
+
+
+async def accept(place: TrialContext) -> None:
+    settings = place.settings()
+    preview = await pipeline.preview_review(settings, Answer.ACCEPT)
+    report = await pipeline.review(settings, preview, place.clock)
+    if errors := [group.error for group in report.groups if group.error]:
+        raise TurnetlError(str(errors))
+
+
+async def check_accepted(place: TrialContext) -> None:
+    """Check that a fact ended, and that nothing is held any more."""
+    async with wiring.store(place.settings(), write=False) as store:
+        receipts = await store.receipts(GroupId("shop"))
+    counts = {(one.facts_held, one.facts_invalidated) for one in receipts}
+    if counts != {(0, 0), (0, 1)}:
+        raise TurnetlError(f"not accepted: {receipts}")
 
 
 async def redo(place: TrialContext) -> None:
@@ -254,6 +281,7 @@ COMMANDS: Mapping[str, Command] = {
     "ingest": Command(pending_turns, ingest, excluded="/index"),
     "index": Command(graph_ahead_of_index, index),
     "undo": Command(two_runs, undo, check=check_undone),
+    "review accept": Command(held_invalidation, accept, check=check_accepted),
     "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
     "forget": Command(turns_with_a_secret, forget, check=check_secret),
     "parse of a late run": Command(

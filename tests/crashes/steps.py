@@ -39,9 +39,14 @@ async def filter_turns(place: TrialContext) -> None:
 
 
 async def ingest(
-    place: TrialContext, *, model: bool = True, summaries: SummarySettings = AT_THE_END
+    place: TrialContext,
+    *,
+    model: bool = True,
+    summaries: SummarySettings = AT_THE_END,
+    **changes: int,
 ) -> None:
-    settings = place.settings(model=model, summaries=summaries)
+    """Ingest with these settings; `changes` are changes of others, by name."""
+    settings = place.settings(model=model, summaries=summaries).model_copy(update=changes)
     report = await pipeline.ingest(settings, pipeline.RunOptions(), place.clock)
     codes = {report.exit_code, *(group.exit_code for group in report.groups)}
     if codes - {ExitCode.DONE, ExitCode.FOUND}:

@@ -17,6 +17,7 @@ from tests.crashes.trials import TrialProgram
 
 GRAPHS = [name for name, command in COMMANDS.items() if command.graph]
 SAMPLES = {"parse": 1, "filter": 1, "ingest": 3, "undo": 2, "forget": 1, "summarize": 1} | {
+    "review accept": 1,
     "migrate cutover": 1,
     "migrate rollback --discard": 1,
     "templates compare": 1,

@@ -163,6 +163,7 @@ STRUCTURAL = (
     GoldenCase("communities build"),
     GoldenCase("verify"),
     GoldenCase("graph upgrade"),
+    GoldenCase("review"),
     GoldenCase(f"undo --session {_CHECKOUT} --dry-run", "refused", code=1),
     GoldenCase(f"undo --session {_EXPORT} --dry-run", "dry_run"),
     GoldenCase(f"undo --session {_EXPORT} --yes"),

@@ -24,7 +24,7 @@ from turnetl.migration.comparison import (
     SearchProbe,
 )
 from turnetl.report_pages.migration_page import migration_page
-from turnetl.report_pages.page_file import check_page, write_page
+from turnetl.report_pages.own_file import check_page, write_page
 
 
 def report(text: str = "a", *, reasons: tuple[str, ...] = ()) -> MigrationComparison:

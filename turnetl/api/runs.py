@@ -1,4 +1,4 @@
-"""The public functions that run the stages, report what they did, and list the runs.
+"""The public functions that run the stages, report what they did, verify it, and list the runs.
 
 The public function that finds the archives of the agents of this machine.
 """
@@ -19,6 +19,7 @@ from turnetl.parsing import ParseReport
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 from turnetl.status_report import StatusReport
+from turnetl.verification.verify_report import VerifyReport
 
 
 def parse(
@@ -201,3 +202,36 @@ def sources(
     return pipeline.sources(
         settings or load_settings(), wiring.this_machine(), now, progress=progress
     )
+
+
+async def verify(
+    settings: Settings | None = None,
+    groups: Sequence[str] = (),
+    *,
+    fix: bool = False,
+    examples: int = 5,
+    vectors: bool = False,
+    progress: Progress = ignore_progress,
+) -> VerifyReport:
+    """Compare the graph with itself, with the lake and with the search index; check permissions.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        fix: repair what is safe, one transaction each, and verify again. Without it nothing is
+            written.
+        examples: of each finding, at most.
+        vectors: compare every vector too, with the built-in embedder by computing it again.
+        progress: called after each group and each repair.
+
+    Raises:
+        BadUsage: an unknown group, or settings that are not valid.
+        GraphBusy: the graph did not respond, or another process writes the graph.
+        GraphUnusable: there is no graph, or it cannot be opened.
+    """
+    loaded = settings or load_settings()
+    options = pipeline.VerifyOptions(tuple(groups), examples, vectors)
+    report = await pipeline.verify(loaded, options, progress)
+    if not (fix and report.can_repair):
+        return report
+    return await pipeline.repair_graph(loaded, report, options, now, progress)

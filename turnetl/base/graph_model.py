@@ -13,6 +13,7 @@ from turnetl.base.model import (
     Entity,
     Fact,
     GroupId,
+    HeldInvalidation,
     SessionId,
     SummaryWrites,
     TurnId,
@@ -60,6 +61,8 @@ class Receipt:
     facts_new: int
     facts_invalidated: int
     summary_reasons: tuple[str, ...] = ()
+    facts_held: int = 0
+    """Invalidations that are held for review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,19 @@ class CommitRecord:
     """Uuids of the entities that its new facts connect, sorted; not all of them are mentioned."""
     summaries: str = ""
     """As `Change.summaries`: the only texts."""
+    held: tuple[HeldInvalidation, ...] = ()
+    """The invalidations that wait for a review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Held invalidations of a group that were answered: written completely or not at all."""
+
+    records: tuple[CommitRecord, ...]
+    """Of committed turns, by number, at least one: what they record of facts from now on, and their
+    receipts."""
+    facts: tuple[Fact, ...] = ()
+    """In their new state, each with its embedding; the graph holds them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -452,6 +452,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldInvalidation:
+    """An invalidation of a fact that a turn found, and that is not made: it is held for review."""
+
+    fact: str
+    """Uuid of the fact. Its text is not kept here: it may be forgotten with its own turn."""
+    invalid_at: datetime
+    expired_at: datetime | None
+    """The value that the fact would have."""
+    by: str = ""
+    """Uuid of the fact of the turn that contradicts it; empty: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """All changes of one turn to its group: committed completely or not at all."""
 
@@ -482,6 +495,8 @@ class Change:
     """New summaries of entities that are not among `entities`, by uuid."""
     saga_texts: Mapping[SessionId, str] = field(default_factory=dict)
     """New summaries of sessions: Graphiti's sagas."""
+    held: tuple[HeldInvalidation, ...] = ()
+    """Recorded with the turn and not made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,7 @@ RECEIPTS = Table(
         Column("facts_new", pl.Int64, "facts that the turn created"),
         Column("facts_invalidated", pl.Int64, "facts that the turn invalidated"),
         Column("summary_reasons", TEXTS, "decisions about summaries: `3 unchanged`, ..."),
+        Column("facts_held", pl.Int64, "facts whose invalidation is held for review"),
     ),
 )
 """Properties of the TurnCommit nodes, the same in every graph: both stores derive their statements

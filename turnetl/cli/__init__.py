@@ -66,7 +66,7 @@ _OTHERS = {
     Group("Read archives step by step", sort_key=2): (
         "sources plan parse filter ingest retry summarize communities import index"
     ),
-    Group("Correct and remove", sort_key=3): "redo undo forget",
+    Group("Correct and remove", sort_key=3): "review redo undo forget",
     Group("Inspect and maintain", sort_key=4): ("runs verify evaluate rules formats graph migrate"),
     Group("Use a model", sort_key=5): "model templates journal",
     Group("Set up and script", sort_key=6): "config trust prefect schema completion uninstall",
@@ -91,7 +91,7 @@ _SECTIONS = {
 }
 _COMMANDS = """
 backfill:backfill plan:plan backfill:sources backfill:parse filter=backfill:filter_
-backfill:ingest backfill:retry summarize:summarize undo:redo undo:undo undo:forget
+backfill:ingest backfill:retry summarize:summarize review:review undo:redo undo:undo undo:forget
 import=export:import_ inspect:status runs=inspect:runs_app inspect:report verify:verify
 graph=verify:graph_app communities=summarize:app migrate=migrate:app search:search
 index=index:index_ index:evaluate history:show history:timeline history:sessions history:resume

@@ -263,7 +263,7 @@ def compare(
     """
     from turnetl.migration.run_comparison import compare_migration
     from turnetl.report_pages.migration_page import migration_page
-    from turnetl.report_pages.page_file import check_page, write_page
+    from turnetl.report_pages.own_file import check_page, write_page
     from turnetl.views import migration as view
 
     if html is not None:

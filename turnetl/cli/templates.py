@@ -108,7 +108,7 @@ def compare(
         assume_time: Time of turns without one: an ISO time, or `mtime` for that of the file.
     """
     from turnetl.evaluation.run_compare import ComparisonOptions, compare_templates
-    from turnetl.report_pages.page_file import check_page, write_page
+    from turnetl.report_pages.own_file import check_page, write_page
     from turnetl.report_pages.template_page import template_page
     from turnetl.views import templates as view
 

@@ -129,6 +129,7 @@ def merge(structural: Resolved, llm: Resolved, group: GroupView) -> Resolved:
         discarded=Counter(structural.discarded)
         + Counter(llm.discarded)
         + Counter({DiscardReason.KNOWN: known}),
+        held=llm.held,
     )
 
 

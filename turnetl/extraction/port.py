@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Protocol, TypeVar
 
 from turnetl.base.ids import RecipeParts
-from turnetl.base.model import Entity, Episode, Fact, GroupId, Usage
+from turnetl.base.model import Entity, Episode, Fact, GroupId, HeldInvalidation, Usage
 from turnetl.base.reason import Reason
 from turnetl.base.result_fields import TurnIdField
 from turnetl.base.results import described
@@ -61,6 +61,8 @@ class Resolved:
     is missing here has no known chunks."""
     discarded: Mapping[DiscardReason, int] = field(default_factory=dict)
     """Number of discarded names and facts by reason."""
+    held: tuple[HeldInvalidation, ...] = ()
+    """Invalidations that a person decides about; `facts` does not contain them."""
 
 
 class Extractor(Protocol[Extracted]):

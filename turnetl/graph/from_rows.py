@@ -23,7 +23,7 @@ from turnetl.base.graph_model import (
     TurnRun,
 )
 from turnetl.base.ids import RecipePart, RecipeParts
-from turnetl.base.model import Entity, Fact, GroupId, TurnId, Usage, Vector
+from turnetl.base.model import Entity, Fact, GroupId, HeldInvalidation, TurnId, Usage, Vector
 from turnetl.graph import graphiti_names
 from turnetl.graph.session_level import UNKNOWN_TIME, UnrecordedEpisode
 
@@ -144,7 +144,9 @@ class Recorded(NamedTuple):
 
 
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
-    return Receipt(**_properties(row, _RECEIPT))
+    properties = _properties(row, _RECEIPT)
+    # A turn that was committed before this was counted has no such property.
+    return Receipt(**{**properties, "facts_held": properties["facts_held"] or 0})
 
 
 def run_from_row(row: Mapping[str, Any]) -> TurnRun:
@@ -231,6 +233,7 @@ def _commit_record(
         mentions=tuple(sorted({uuid for of_episode in mentions for uuid in of_episode})),
         endpoints=tuple(sorted({uuid for of_fact in ends for uuid in of_fact})),
         summaries=recorded.summaries,
+        held=msgspec.convert(images.get("held", ()), tuple[HeldInvalidation, ...]),
     )
 
 

@@ -26,6 +26,7 @@ from turnetl.base.graph_model import (
     Receipt,
     Reversal,
     Reverted,
+    Review,
     RunTotals,
     Subgraphs,
     TurnRun,
@@ -226,6 +227,20 @@ class GraphStore(TurnStore, Protocol):
 
         Raises:
             GraphUnusable: also if the graph does not hold a fact to restore.
+        """
+
+    async def write_review(
+        self, lease: Lease, review: Review, *, now: datetime, ttl: timedelta
+    ) -> None:
+        """Write what was decided about held invalidations. May be repeated.
+
+        Of each record, the turn gets the facts before, what is still held, and the two counts of
+        invalidations in its receipt. If facts are written, the commit of the first record and all
+        later ones of the group get the next numbers, in their order, so that an index reads them
+        again.
+
+        Raises:
+            GraphUnusable: also if a turn is not committed, or the graph does not hold a fact.
         """
 
     async def runs(self) -> Sequence[TurnRun]:

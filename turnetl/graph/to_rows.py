@@ -15,7 +15,14 @@ import polars as pl
 
 from turnetl.base import ids, schema
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.graph_model import Community, GroupProfile, Lease, Receipt, TurnRun
+from turnetl.base.graph_model import (
+    CommitRecord,
+    Community,
+    GroupProfile,
+    Lease,
+    Receipt,
+    TurnRun,
+)
 from turnetl.base.ids import RecipeParts, final_group, recipe_digest
 from turnetl.base.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
 from turnetl.graph import graphiti_names
@@ -261,8 +268,24 @@ def before_images(change: Change) -> str:
         "facts": [_image(fact) for fact in change.facts_before],
         "entities_new": [e.uuid for e in change.entities if e.uuid not in changed_entities],
         "facts_new": [f.uuid for f in change.facts if f.uuid not in changed_facts],
+        **({"held": change.held} if change.held else {}),
     }
     return msgspec.json.encode(images, order="sorted").decode()
+
+
+def reviewed_images(images: str, record: CommitRecord) -> str:
+    """Return the JSON of `before_images` of a turn with the facts before, and held, of a record."""
+    decoded = msgspec.json.decode(images)
+    decoded.pop("held", None)
+    decoded["facts"] = [_image(fact) for fact in record.facts_before]
+    if record.held:
+        decoded["held"] = record.held
+    return msgspec.json.encode(decoded, order="sorted").decode()
+
+
+def stated_facts(record: CommitRecord) -> list[str]:
+    """Return the uuids of the facts that the first episode of a turn lists: `episode_rows`."""
+    return [*record.facts_new, *(fact.uuid for fact in record.facts_before)]
 
 
 def without_new_entity(images: str, uuid: str) -> str:

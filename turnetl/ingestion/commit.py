@@ -177,6 +177,7 @@ def change_of(episode: Episode, resolved: Resolved, group: GroupView) -> Change:
         previous_turn=None,
         next_turn=None,
         usage=resolved.usage,
+        held=resolved.held,
     )
 
 
@@ -213,6 +214,7 @@ def build_receipt(
         entities_new=len(change.entities) - len(change.entities_before),
         facts_new=len(change.facts) - len(change.facts_before),
         facts_invalidated=len(invalidated_facts(change)),
+        facts_held=len(change.held),
     )
 
 

@@ -214,9 +214,10 @@ async def ingest_group(
         except TurnetlError as caught:
             error = caught
     counts, done = await _known_counts(resources.turn_store, plan.group), pipeline.done
+    held = plan.turns.facts_held + sum(turn.held for turn in done.invalidations)
     report = replace(
         group_report(
-            plan.turns,
+            replace(plan.turns, facts_held=held),
             counts,
             quarantine.entries(),
             committed=done.committed,

@@ -141,12 +141,15 @@ class GroupCounts:
 
 @dataclass(frozen=True, slots=True)
 class Invalidation:
-    """A turn that invalidated many facts."""
+    """A turn that invalidated many facts, or would have."""
 
     turn_id: TurnIdField
     archive: Annotated[str, described("Path of the archive that holds it.")]
     first_line: Annotated[int, described("Its first line in the archive, from 1.")]
     facts: Annotated[int, described("Facts that it invalidated.")]
+    held: Annotated[
+        int, described("Facts that a model would have invalidated, held for `turnetl review`.")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +180,9 @@ class TurnsOfGroup:
             "`turnetl undo --turn ID --cascade` removes one with the turns that built on it."
         ),
     ] = ()
+    facts_held: Annotated[
+        int, described("Facts whose invalidation is held for `turnetl review`.")
+    ] = 0
     turns_with_assumed_time: AssumedTimeField = 0
     """In the graph, or eligible for it."""
     unjoined_archives: Annotated[
@@ -242,7 +248,7 @@ class GroupReport(TurnsOfGroup):
     ] = field(default_factory=dict)
     invalidations: Annotated[
         tuple[Invalidation, ...],
-        described("Turns that invalidated more facts than `invalidation_alert`."),
+        described("Turns that invalidated more facts than `invalidation_alert`, or would have."),
     ] = ()
     exit_code: int = 0
     retryable: bool = False
@@ -393,6 +399,7 @@ def group_report(
         stale_reasons=plan.stale_reasons,
         missing_from_lake=plan.missing_from_lake,
         superseded_prompts=plan.superseded_prompts,
+        facts_held=plan.facts_held,
         turns_with_assumed_time=plan.turns_with_assumed_time,
         counts=counts,
         quarantined_turns=entries,

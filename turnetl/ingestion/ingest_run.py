@@ -44,7 +44,8 @@ class IngestRun:
     retry_delay: float = 0.5
     """Seconds before the first retry of a write without a response; doubled with each retry."""
     invalidation_alert: int = 10
-    """Facts that a turn may invalidate; a turn that invalidates more is logged and reported."""
+    """Facts that a turn may invalidate; one that invalidates more is logged and reported. A model
+    does not: its extractor holds them back."""
     extractor_named: bool = False
     """Whether the user named the extractor, which may then continue a group of another one."""
     on_lease: Callable[[], Awaitable[None]] = _ignore_lease

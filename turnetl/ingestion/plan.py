@@ -168,6 +168,8 @@ class TurnPlan:
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
     superseded_prompts: tuple[TurnId, ...] = ()
     """Prompts of a history among those missing, whose transcripts the lake holds now."""
+    facts_held: int = 0
+    """Invalidations of committed turns that are held for review."""
 
     @property
     def required(self) -> frozenset[TurnId]:
@@ -222,6 +224,7 @@ def plan_turns(
         stale_recipes=stale_recipes,
         missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
         turns_with_assumed_time=marked.filter("has_no_time", ~is_excluded).height,
+        facts_held=sum(receipt.facts_held for receipt in receipts),
     )
 
 

@@ -251,13 +251,14 @@ class TurnPipeline:
         if not is_written:
             self.done = replace(done, already_committed=done.already_committed + 1)
             return
-        turn, facts = change.episode.turn, len(invalidated_facts(change))
+        turn, facts, held = change.episode.turn, len(invalidated_facts(change)), len(change.held)
         invalidations = done.invalidations
         if facts > self.run.invalidation_alert:
             log.warning(
                 "a turn invalidated many facts", extra={"turn_id": turn.turn_id, "facts": facts}
             )
-            invalidation = Invalidation(turn.turn_id, turn.archive, turn.first_line, facts)
+        if facts > self.run.invalidation_alert or held:
+            invalidation = Invalidation(turn.turn_id, turn.archive, turn.first_line, facts, held)
             invalidations = (*invalidations, invalidation)
         self.done = replace(
             done,

@@ -23,6 +23,7 @@ from turnetl.ingestion.community_build import CommunityReport
 from turnetl.ingestion.forget import ForgetReport
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.ingestion.redo_report import RedoReport
+from turnetl.ingestion.review import ReviewReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
@@ -84,6 +85,7 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "filter": (FilterReport, RuleExplanation),
     "ingest": (IngestReport,),
     "retry": (IngestReport,),
+    "review": (ReviewReport,),
     "redo": (RedoReport,),
     "undo": (UndoReport,),
     "forget": (ForgetReport,),

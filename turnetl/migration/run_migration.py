@@ -11,6 +11,7 @@ from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.repeat import after_other_writers
 from turnetl.graph.migrations import (
     DropGroupStep,
     MigrationPhase,
@@ -40,7 +41,6 @@ from turnetl.pipeline.run_ingest import ingest_groups, without_unintended_change
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.run_scope import RunScope, opened_run
 from turnetl.pipeline.tables import filter_turns
-from turnetl.pipeline.waiting import after_other_writers
 from turnetl.settings import Settings
 
 

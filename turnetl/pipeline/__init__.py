@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from turnetl.pipeline.run_options import RunOptions
     from turnetl.pipeline.run_redo import preview_redo, redo
+    from turnetl.pipeline.run_review import preview_review, review
     from turnetl.pipeline.run_summarize import summarize, summarize_after
     from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.run_verify import VerifyOptions, repair_graph, upgrade, verify

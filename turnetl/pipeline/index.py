@@ -25,6 +25,7 @@ from turnetl.base.graph_model import CommittedTurn
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.repeat import WAIT, after_other_writers
 from turnetl.base.text import plural
 from turnetl.episode_text.passages import split_passages
 from turnetl.index.conditions import Selection
@@ -36,7 +37,6 @@ from turnetl.index.search_vectors import SearchEmbedding
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders import Embedder, is_folder
-from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
 
 _MINILM_SECONDS = 0.05

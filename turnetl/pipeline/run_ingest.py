@@ -13,7 +13,7 @@ from turnetl.base.errors import BadUsage, GraphBusy, TurnetlError
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.reason import add_counts
-from turnetl.base.repeat import FixedDelays, repeat_until
+from turnetl.base.repeat import FixedDelays, after_other_writers, repeat_until, tell
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.ingest_report import GroupReport, IngestReport
@@ -22,7 +22,6 @@ from turnetl.ingestion.reasons import PendingReason
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups, refused_report, turn_files
 from turnetl.pipeline.run_options import RunOptions, has_work, ingest_scope, settings_for_run
-from turnetl.pipeline.waiting import after_other_writers, tell
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # a run without new turns does without it

@@ -24,7 +24,7 @@ from turnetl.html.references import (
     file_href,
     group_note,
 )
-from turnetl.report_pages.page_file import check_page, write_page
+from turnetl.report_pages.own_file import check_page, write_page
 from turnetl.retrieval.turn_summary import short_id
 from turnetl.views.nodes import View
 

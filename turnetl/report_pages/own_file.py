@@ -1,4 +1,4 @@
-"""Files that a command writes whole, and never in place of what turnetl did not write."""
+"""Files, such as pages, that are written whole, and never in place of what is not of turnetl."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from turnetl.base import private_files
 from turnetl.base.errors import BadUsage
+from turnetl.html.pages import GENERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,16 @@ class OwnFile:
             return path.is_file() and (path.stat().st_size == 0 or self.is_own(path))
         except OSError:
             return False
+
+
+_HEAD = 4096
+"""Bytes in which a page says what made it."""
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return GENERATOR.encode() in file.read(_HEAD)
+
+
+_PAGE = OwnFile("page", _is_page)
+check_page, write_page = _PAGE.check, _PAGE.write

@@ -102,7 +102,8 @@ class Settings(MaskedModel):
     """Turns of a group that may be resolved ahead of the commit, with guesses of the responses that
     have not arrived; 0: none. A wrong guess costs a request, never a wrong graph."""
     invalidation_alert: int = Field(default=10, ge=0)
-    """The report names each turn that invalidates more facts than this."""
+    """Facts that a turn may invalidate. If a model would invalidate more by one turn, all of them
+    are held for `turnetl review`; 0: each one is. The structural extractor is only reported."""
     close_after_minutes: float = Field(default=30, ge=0, le=_MAX_CLOSE_AFTER_MINUTES)
     """Minutes without a new row after which the last turn of a session is closed."""
     lease_seconds: float = Field(default=120, gt=0, le=LONGEST_LEASE.total_seconds())

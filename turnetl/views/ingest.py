@@ -139,7 +139,11 @@ def _quarantined(report: IngestReport) -> View:
 
 def _alerts(group: GroupReport) -> list[str]:
     no_time = group.uncommitted_reasons.get(PendingReason.NO_TIME)
-    return [*([status.no_time_message(group)] if no_time else []), *_invalidation_messages(group)]
+    return [
+        *([status.no_time_message(group)] if no_time else []),
+        *status.held_messages(group),
+        *_invalidation_messages(group),
+    ]
 
 
 def _discarded_lines(group: GroupReport) -> list[str]:
@@ -148,9 +152,8 @@ def _discarded_lines(group: GroupReport) -> list[str]:
 
 def _invalidation_messages(group: GroupReport) -> list[str]:
     """Return the turns that invalidated suspiciously many facts, most first."""
-    turns = sorted(
-        group.invalidations, key=lambda turn: (-turn.facts, turn.archive, turn.first_line)
-    )
+    many = (turn for turn in group.invalidations if not turn.held)
+    turns = sorted(many, key=lambda turn: (-turn.facts, turn.archive, turn.first_line))
     sentences = [
         f"turn {turn.archive}:{turn.first_line} of group `{group.group}` invalidated "
         f"{turn.facts:,} facts; check whether it is right"

@@ -259,7 +259,7 @@ def messages_of_all(groups: Sequence[TurnsOfGroup]) -> list[str]:
             sentences.append(
                 f"{plural(count, 'turn')} {what}: {remedy}; `turnetl status --verbose` names them"
             )
-    return sentences
+    return [*sentences, *(text for one in affected for text in held_messages(one))]
 
 
 def damaged_message(tables: int) -> str:
@@ -338,7 +338,7 @@ def group_messages(group: TurnsOfGroup) -> list[str]:
     listed = entries[:_LISTED]
     if len(entries) > _LISTED:
         listed.append(f"and {len(entries) - _LISTED:,} more of `{group.group}`; --json lists all")
-    listed += _superseded_prompts(group)
+    listed += [*_superseded_prompts(group), *held_messages(group)]
     if group.uncommitted_reasons.get(PendingReason.NO_TIME):
         listed.append(no_time_message(group))
     if group.stale:
@@ -346,6 +346,16 @@ def group_messages(group: TurnsOfGroup) -> list[str]:
         remedy = f"`turnetl redo --stale --group {group.group}` ingests what is not noise again"
         listed.append(f"group `{group.group}`: {stale}; {remedy}, `--dry-run` shows what changes")
     return listed
+
+
+def held_messages(group: TurnsOfGroup) -> list[str]:
+    """Return what is held for review, in a sentence; nothing if nothing is."""
+    if not group.facts_held:
+        return []
+    facts = plural(group.facts_held, "fact")
+    are = "is" if group.facts_held == 1 else "are"
+    what = f"{facts} that a model would have ended {are} held for review"
+    return [f"group `{group.group}`: {what}; `turnetl review` lists them"]
 
 
 def _superseded_prompts(group: TurnsOfGroup) -> list[str]:

@@ -96,6 +96,7 @@ def model_extractor(
             ontology=ontology.load(settings.extraction.ontology, templates()),
             split_text=chunking.split_in_half,
             parameters=settings.llm.effort or "",
+            most_ended=settings.invalidation_alert,
         )
 
     return construct

@@ -29,7 +29,12 @@ from turnetl.extraction.llm import graphiti_calls, llm_recipe
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
-from turnetl.extraction.llm.resolve import ChunkResolver, changes_of_chunk, changes_of_turn
+from turnetl.extraction.llm.resolve import (
+    ChunkResolver,
+    changes_of_chunk,
+    changes_of_turn,
+    held_back,
+)
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import DiscardReason, Resolved
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
@@ -71,16 +76,21 @@ class LlmExtractor:
         ontology: Ontology = CODING,
         split_text: SplitText | None = None,
         parameters: str = "",
+        most_ended: int | None = None,
     ) -> None:
         """Make an extractor for any number of groups, whose vectors are those of the embedder.
 
-        `split_text` splits a chunk that is too long for the model; None quarantines its turn.
+        Args:
+            split_text: splits a chunk that is too long for the model; None quarantines its turn.
+            most_ended: facts that a turn may end; of one that would end more, they are held. None:
+                any number.
         """
         self._model = model
         self._embedder = embedder
         self._prompts = prompts
         self._ontology = ontology
         self._parameters = parameters
+        self._most_ended = most_ended
         graphiti_calls.cache_forms_of_names()
         graphiti_calls.route_graphiti_log()
         self._chunk_extractor = ChunkExtractor(
@@ -128,7 +138,10 @@ class LlmExtractor:
     ) -> Resolved:
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         with graphiti_calls.logged_by_turnetl():
-            return await self._resolve(extracted, group, now, is_compact=config.is_compact)
+            resolved = await self._resolve(extracted, group, now, is_compact=config.is_compact)
+        if self._most_ended is None:
+            return resolved
+        return held_back(resolved, group, self._most_ended)
 
     async def _resolve(
         self, extracted: ExtractedTurn, group: GroupView, now: datetime, *, is_compact: bool

@@ -21,7 +21,7 @@ from graphiti_core.utils.maintenance.node_operations import (
 )
 
 from turnetl.base.errors import TooLong
-from turnetl.base.model import Entity, Fact, Vector
+from turnetl.base.model import Entity, Fact, HeldInvalidation, Vector
 from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.extraction.llm.extract import ChunkFacts
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
@@ -222,6 +222,38 @@ def changes_of_turn(overlay: Overlay, mentions: Sequence[Sequence[str]]) -> Reso
         mentions=tuple(sorted(mentioned_in)),
         mentioned_in=mentioned_in,
     )
+
+
+def held_back(resolved: Resolved, group: GroupView, most: int) -> Resolved:
+    """Return the changes of a turn; if it would end more facts than `most`, it ends none of them.
+
+    Its invalidations of facts that were valid are then in `held`.
+    """
+    before = {one.uuid: group.fact(one.uuid) for one in resolved.facts}
+    new = [one for one in resolved.facts if before[one.uuid] is None]
+    held: dict[str, HeldInvalidation] = {}
+    valid: dict[str, Fact] = {}
+    for one in resolved.facts:
+        found, at = before[one.uuid], one.invalid_at
+        if found is not None and found.invalid_at is None and at is not None:
+            by = _contradicting(one, new)
+            held[one.uuid] = HeldInvalidation(one.uuid, at, one.expired_at, by)
+            valid[one.uuid] = replace(one, invalid_at=None, expired_at=found.expired_at)
+    if len(held) <= most:
+        return resolved
+    facts = (valid.get(one.uuid, one) for one in resolved.facts)
+    changed = tuple(one for one in facts if one != before[one.uuid])
+    return replace(resolved, facts=changed, held=tuple(held.values()))
+
+
+def _contradicting(ended: Fact, new: Iterable[Fact]) -> str:
+    """Return the uuid of the new fact that ends another one: Graphiti takes the time of that.
+
+    Of several, that with most entities of the other one; empty: there is none.
+    """
+    ends = {ended.source, ended.target}
+    found = [one for one in new if one.valid_at == ended.invalid_at]
+    return max(found, key=lambda one: len(ends & {one.source, one.target})).uuid if found else ""
 
 
 def not_among(nodes: Iterable[EntityNode], others: Iterable[EntityNode]) -> list[EntityNode]:

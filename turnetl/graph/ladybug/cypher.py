@@ -206,7 +206,20 @@ RECORDS = f"{_COMMITS} RETURN c.turn_id, c.summaries ORDER BY c.sequence"
 SET_RECORD = f"{_COMMIT} SET c.summaries = $summaries RETURN 1"
 COMMITTED_RECEIPT = f"{_COMMIT} RETURN c.{RECEIPT}"
 SET_RECEIPT = f"{_COMMIT} SET c.{RECEIPT} = $receipt"
-RENUMBER = f"{_COMMIT} SET c.sequence = CAST($sequence AS INT64)"
+# Also the numbers of all later commits: they stay unique and in their order.
+RENUMBER = """
+MATCH (t:TurnCommit {turn_id: $turn_id})
+WITH t.sequence AS first
+MATCH (g:TurnGroup {group_id: $group_id})
+WITH first, g.sequence AS last
+MATCH (c:TurnCommit) WHERE c.group_id = $group_id AND c.sequence >= first
+SET c.sequence = c.sequence + (last + 1 - first)
+RETURN max(c.sequence)
+"""
+SET_SEQUENCE = """
+MATCH (g:TurnGroup {group_id: $group_id}) SET g.sequence = CAST($sequence AS INT64)
+"""
+SET_STATED_FACTS = "MATCH (e:Episodic {uuid: $turn_id}) SET e.entity_edges = $facts"
 BEFORE_IMAGES_OF = f"{_COMMIT} RETURN c.before_images"
 SET_BEFORE_IMAGES = f"{_COMMIT} SET c.before_images = $images"
 DELETE_TURN_COMMIT = f"{_COMMIT} DELETE c"

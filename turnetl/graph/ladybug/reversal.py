@@ -1,4 +1,4 @@
-"""Undo a turn, and repair a group, in Ladybug: in a transaction of the caller, under its lease.
+"""Undo a turn, review it, and repair a group, in Ladybug: in a transaction of the caller.
 
 A pattern goes one hop at a time from a node with a key: in one pattern the second hop scans.
 """
@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import assert_never
 
 from turnetl.base import ids
-from turnetl.base.graph_model import Receipt, Reversal, Reverted
-from turnetl.base.model import GroupId
+from turnetl.base.graph_model import Receipt, Reversal, Reverted, Review
+from turnetl.base.model import GroupId, TurnId
 from turnetl.graph import from_rows, to_rows
 from turnetl.graph.group_repair import (
     DoubleMention,
@@ -85,6 +85,32 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
         run = {"runs": [receipt.run_id], "now": ladybug_rows.without_zone(now)}
         client.query(MARK_RUNS, run)
     return Reverted(tuple(kept))
+
+
+def write_review(client: LadybugClient, group: GroupId, review: Review) -> None:
+    """Write the review; as `GraphStore.write_review`."""
+    first, *_ = review.records
+    for record in review.records:
+        turn = {"turn_id": record.receipt.turn_id}
+        found = client.query(cypher.BEFORE_IMAGES_OF, turn)
+        if not found:
+            raise to_rows.incomplete_graph(group)
+        images = to_rows.reviewed_images(found[0][0], record)
+        client.query(cypher.SET_BEFORE_IMAGES, turn | {"images": images})
+        receipt = ladybug_rows.receipt_json(record.receipt)
+        client.query(cypher.SET_RECEIPT, turn | {"receipt": receipt})
+        client.query(cypher.SET_STATED_FACTS, turn | {"facts": to_rows.stated_facts(record)})
+    for fact in review.facts:
+        if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(fact)):
+            raise to_rows.incomplete_graph(group)
+    if review.facts:
+        renumber(client, group, first.receipt.turn_id)
+
+
+def renumber(client: LadybugClient, group: GroupId, turn: TurnId) -> None:
+    """Give the commit of a turn, and all later ones, the next numbers of the group."""
+    [(last,)] = client.query(cypher.RENUMBER, {"turn_id": turn, "group_id": group})
+    client.query(cypher.SET_SEQUENCE, {"group_id": group, "sequence": str(last)})
 
 
 def _delete_unused_entity(client: LadybugClient, uuid: str) -> bool:

@@ -22,6 +22,8 @@ from turnetl.graph.port import LeaseState
 
 _FLOAT_BYTES = 4
 _RECEIPT = msgspec.json.Decoder(Receipt)
+_NOTHING_HELD = ',"facts_held":0}'
+"""The end of a receipt: it is the last field."""
 LadybugStatement = tuple[str, dict[str, Any], bool]
 """Cypher, its parameters, and whether it must return a row: it must match what it refers to."""
 
@@ -72,18 +74,24 @@ def lease_state(row: Sequence[Any], *, used: bool) -> LeaseState:
 
 
 def commit_row(change: Change, receipt: Receipt, sequence: int) -> dict[str, Any]:
-    """Return the columns of `cypher.TURN_COMMIT`.
-
-    The receipt names the final group, so that a migration moves a turn by one column.
-    """
-    final = replace(receipt, group_id=final_group(receipt.group_id))
+    """Return the columns of `cypher.TURN_COMMIT`."""
     return {
         **{name: getattr(receipt, name) for name in cypher.QUERIED},
         to_rows.SEQUENCE: sequence,
-        cypher.RECEIPT: msgspec.json.encode(final).decode(),
+        cypher.RECEIPT: receipt_json(receipt),
         to_rows.BEFORE_IMAGES: to_rows.before_images(change),
         to_rows.SUMMARIES: change.summaries,
     }
+
+
+def receipt_json(receipt: Receipt) -> str:
+    """Return the column `cypher.RECEIPT`.
+
+    It names the final group, so that a migration moves a turn by one column. If nothing is held, it
+    is as it was before that was counted.
+    """
+    final = replace(receipt, group_id=final_group(receipt.group_id))
+    return msgspec.json.encode(final).decode().replace(_NOTHING_HELD, "}")
 
 
 def receipt(json: str, group: GroupId) -> Receipt:
@@ -143,7 +151,7 @@ def write_summaries(client: LadybugClient, writes: SummaryWrites) -> None:
             raise GraphUnusable(f"turn {turn} is no longer in the graph; run again")
     for turn, usage in writes.usages.items():
         for (json,) in client.query(cypher.COMMITTED_RECEIPT, {"turn_id": turn}):
-            changed = msgspec.json.encode(replace(_RECEIPT.decode(json), usage=usage)).decode()
+            changed = receipt_json(replace(_RECEIPT.decode(json), usage=usage))
             client.query(cypher.SET_RECEIPT, {"turn_id": turn, "receipt": changed})
 
 

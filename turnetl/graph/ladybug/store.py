@@ -15,6 +15,7 @@ from turnetl.base.graph_model import (
     Receipt,
     Reversal,
     Reverted,
+    Review,
     TurnRun,
 )
 from turnetl.base.ids import RecipeParts
@@ -197,10 +198,17 @@ class LadybugStore:
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
     ) -> None:
         def write(client: LadybugClient) -> None:
-            sequence = _next_sequence(client, lease, now + ttl)
             rows.write_summaries(client, writes)
             *_, latest = writes.records
-            client.query(cypher.RENUMBER, {"turn_id": latest, "sequence": str(sequence)})
+            reversals.renumber(client, lease.group_id, latest)
+
+        await self._write_under(lease, now + ttl, write)
+
+    async def write_review(
+        self, lease: Lease, review: Review, *, now: datetime, ttl: timedelta
+    ) -> None:
+        def write(client: LadybugClient) -> None:
+            reversals.write_review(client, lease.group_id, review)
 
         await self._write_under(lease, now + ttl, write)
 

@@ -386,12 +386,14 @@ UNWIND $rows AS row
 MATCH (c:TurnCommit {turn_id: row.turn_id})
 SET c += row.usage
 """
+# Also the numbers of all later commits: they stay unique and in their order.
 RENUMBER: LiteralString = """
-MATCH (g:TurnGroup {group_id: $group})
-SET g.sequence = g.sequence + 1
-WITH g.sequence AS sequence
-MATCH (c:TurnCommit {turn_id: $turn_id})
-SET c.sequence = sequence
+MATCH (g:TurnGroup {group_id: $group}), (t:TurnCommit {turn_id: $turn_id})
+WITH g, t.sequence AS first, g.sequence + 1 - t.sequence AS shift
+MATCH (c:TurnCommit {group_id: $group}) WHERE c.sequence >= first
+SET c.sequence = c.sequence + shift
+WITH g, max(c.sequence) AS last
+SET g.sequence = last
 """
 UNLINK_NEXT: LiteralString = """
 UNWIND $rows AS row

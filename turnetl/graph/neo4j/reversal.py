@@ -1,4 +1,4 @@
-"""Undo a turn, and repair a group, in Neo4j: in a transaction of the caller, under its lease."""
+"""Undo a turn, review it, and repair a group, in Neo4j: in a transaction of the caller."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any, LiteralString, assert_never
 from neo4j import AsyncTransaction
 
 from turnetl.base import ids
-from turnetl.base.graph_model import Receipt, Reversal, Reverted
+from turnetl.base.graph_model import Receipt, Reversal, Reverted, Review
 from turnetl.base.model import GroupId
 from turnetl.graph import from_rows, to_rows
 from turnetl.graph.group_repair import (
@@ -161,6 +161,12 @@ MATCH (c:TurnCommit {turn_id: $turn}) RETURN c.before_images AS images
 _SET_IMAGES: LiteralString = """
 MATCH (c:TurnCommit {turn_id: $turn}) SET c.before_images = $images
 """
+_SET_REVIEWED: LiteralString = """
+MATCH (c:TurnCommit {turn_id: $turn})
+SET c.before_images = $images, c.facts_invalidated = $invalidated, c.facts_held = $held
+WITH c
+MATCH (e:Episodic {uuid: $turn}) SET e.entity_edges = $facts
+"""
 
 
 async def repair(
@@ -203,3 +209,25 @@ async def _delete_entity(transaction: AsyncTransaction, unused: UnusedEntity) ->
     if found is not None:
         images = to_rows.without_new_entity(found["images"], unused.uuid)
         await transaction.run(_SET_IMAGES, turn=unused.turn_id, images=images)
+
+
+async def write_review(transaction: AsyncTransaction, group: GroupId, review: Review) -> None:
+    """Write the review; as `GraphStore.write_review`."""
+    first, *_ = review.records
+    for record in review.records:
+        receipt = record.receipt
+        found = await (await transaction.run(_IMAGES, turn=receipt.turn_id)).single()
+        if found is None:
+            raise to_rows.incomplete_graph(group)
+        await transaction.run(
+            _SET_REVIEWED,
+            turn=receipt.turn_id,
+            images=to_rows.reviewed_images(found["images"], record),
+            invalidated=receipt.facts_invalidated,
+            held=receipt.facts_held,
+            facts=to_rows.stated_facts(record),
+        )
+    if review.facts:
+        facts = [neo4j_rows.fact_properties(fact) for fact in review.facts]
+        await write_rows(transaction, cypher.UPDATE_FACTS, {"group": group, "rows": facts})
+        await transaction.run(cypher.RENUMBER, group=group, turn_id=first.receipt.turn_id)

@@ -17,6 +17,7 @@ from turnetl.base.graph_model import (
     Receipt,
     Reversal,
     Reverted,
+    Review,
     TurnRun,
 )
 from turnetl.base.ids import RecipeParts
@@ -185,6 +186,12 @@ class Neo4jStore(Neo4jReader):
             await rows.write_summaries(transaction, writes)
             *_, latest = writes.records
             await transaction.run(cypher.RENUMBER, group=lease.group_id, turn_id=latest)
+
+    async def write_review(
+        self, lease: Lease, review: Review, *, now: datetime, ttl: timedelta
+    ) -> None:
+        async with self._writing_under(lease, now + ttl) as transaction:
+            await reversals.write_review(transaction, lease.group_id, review)
 
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
