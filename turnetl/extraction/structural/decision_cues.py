@@ -62,7 +62,7 @@ PREFERRED = cue(
 )
 WOULD_RATHER = cue(
     r"\bI(?:'d| would)(?: really| much| strongly)? (?:prefer|rather)\b(?! (?:to )?(?:know|see|hear"
-    r"|understand|if you|you|wait))"
+    r"|understand|if you|you|wait|not\b))"
 )
 """A choice about one thing, no preference that lasts."""
 _START = r"^\W*(?:(?:and|also|please|pls|but|so|just|ok|okay),? ){0,3}"
@@ -308,6 +308,7 @@ USER_RULE = cue(
     r"to|needs to|need to|shall)"
     rf"(?: never| always| only| still| no longer| also| just| therefore| then)? {_NOT_A_RULE}"
     r"[a-z]{2,}",
+    rf"{_YOU_LEAD}(?:should|must) (?:be|only|always|never|use|stay) {_NOT_A_RULE}",
     rf"{_YOU_LEAD}(?:put|place|store|name|call|return|send|save|keep|write|read|make) .{{2,80}}"
     r"(?:, (?:not|never) \S|\b(?:instead of|rather than|by default)\b|\binstead[.!]*$)",
     rf"{_YOU_LEAD}(?:change|set|raise|lower|increase|reduce|bump|limit) .{{2,60}} to `?\d",
@@ -432,8 +433,8 @@ USER_DOUBT = cue(
     r"\bwhy (?:would|do|should) we (?:even |ever |really )?need (?:to|an?|the|all|both)\b",
 )
 CONTRAST_OF_USER = cue(
-    r"\binstead\b|\brather\b|\bbut (?:as|in|on|with|by|for|from|use|we|just)\b|, (?:use|just"
-    r"|let's)\b"
+    r"\binstead\b|\brather\b(?! not\b)|\bbut (?:as|in|on|with|by|for|from|use|we|just)\b|, (?:use"
+    r"|just|let's)\b"
 )
 USER_FACT = cue(
     r"^\W*(?:what|why|how|where|who|which|is|are|does|do|did|has|have|can you check)\b(?!n't)",

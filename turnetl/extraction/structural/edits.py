@@ -63,12 +63,11 @@ _TEST_NAME = re.compile(r"^(?:Test[A-Z_]|test_)|\s")
 TEST_FILE = re.compile(r"(?:^|[/._-])(?:tests?|specs?|__tests__)(?:[/._-]|$)|_test\.\w+$")
 _UNTOLD = re.compile(
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go(?:\.work)?\.sum"
-    r"|[\w.-]*\.lock(?:file|b)?)$"
-    r"|\.(?:min\.\w+|snap|map|png|jpe?g|gif|ico|pdf|zip|gz|woff2?|svg|log|tmp|bak|orig)$"
-    r"|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart|[._]generated\.\w+|\.gen\.\w+|_gen\.go)$"
-    r"|(?:^|/)(?:node_modules|__pycache__|\.venv|site-packages|\.next)/"
-    r"|(?:^|/)(?:fixtures?|__fixtures__|testdata|test[_-]data|__snapshots__|cassettes|goldens?)/"
-    r"|^(?:/|~|\.\./)|(?:^|/)(?:te?mp|scratch(?:pad)?)/",
+    r"|[\w.-]*\.lock(?:file|b)?)$|\.(?:min\.\w+|snap|map|png|jpe?g|gif|ico|pdf|zip|gz|woff2?|svg"
+    r"|log|tmp|bak|orig)$|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart|[._]generated\.\w+|\.gen\.\w+"
+    r"|_gen\.go)$|(?:^|/)(?:node_modules|__pycache__|\.venv|site-packages|\.next)/|(?:^"
+    r"|/)(?:fixtures?|__fixtures__|testdata|test[_-]data|__snapshots__|cassettes|goldens?)/|^(?:/"
+    r"|~|\.\./)|(?:^|/)(?:te?mp|scratch(?:pad)?)/",
     re.IGNORECASE,
 )
 """Files of which no fact is told: locked, generated, binary, test data, and those elsewhere."""
@@ -83,9 +82,8 @@ _CHANGING = re.compile(
 )
 _VAGUE = re.compile(
     r"^(?:now\b|let\b|let's|this\b|that\b|it\b|its\b|these\b|those\b|they\b|he\b|so\b|but\b|and\b"
-    r"|also\b|then\b|next\b|first\b|i\b|i'|we\b|you\b|here\b|there\b|however"
-    r"|the (?:issue|problem|error|fix)\b"
-    r"|good|great|perfect|done|yes|no\b|ok|which\b|because\b|since\b|if\b)|\?$|:$"
+    r"|also\b|then\b|next\b|first\b|i\b|i'|we\b|you\b|here\b|there\b|however|the (?:issue|problem"
+    r"|error|fix)\b|good|great|perfect|done|yes|no\b|ok|which\b|because\b|since\b|if\b)|\?$|:$"
     r"|\b(?:should|would|could|will|going to|need(?:s|ed)?|let me|want|we|can just)\b",
     re.IGNORECASE,
 )

@@ -375,18 +375,17 @@ FAILED_SUMMARY = re.compile(
     r"|make(?:\[\d\])?: \*\*\*|npm (?:ERR!|error)|(?:\[INFO\] )?BUILD FAIL|\*\* \w{4,9} FAILED"
     r"|test result: FAILED|panic: |error(?:\[[\w:-]{3,60}\])?: |exit status [1-9]|Exit code [1-9]"
     r"|# [\w.-]{1,80}/[\w./-]{1,200}$|\[warn\] Code style issues|e: (?:file:)?/|CMake Error"
-    r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at |\(fail\) |ERROR: failed to solve"
-    r"|\[  FAILED  \]|\[info\] - [^\n]{3,150} \*\*\* FAILED|fatal error: |PHP (?:Fatal"
-    r"|Parse) error: |==\d{1,9}==ERROR: |[^\s:]{1,200}\.\w{1,5}:\d{1,6}(?::\d{1,6})?: (?:fatal"
-    r" )?error: |ERR_PNPM_|error during build:|[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? "
-    r"[A-Z]{1,4}\d{3,5}:? |Oops! Something went wrong|Traceback \(most recent call last\):$"
-    r"|Error: (?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)|Failed to compile"
-    r"|.{0,12}: Some tests failed|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150}"
-    r" \(Failed\)$|Failed!  - |[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
-    r"|\berror [A-Z]{1,8}\d{2,5}:|: undefined reference to |\b[1-9]\d{0,5} (?:tests? )?(?:failed"
-    r"|failing|failures?|[Ee]rrors?|error\(s\)|problems?|issues?|fail|offenses?"
-    r"|would be reformatted)\b|\b[1-9]\d{0,5} files? would be reformatted|\b(?:Failures|Errors"
-    r"|failures|errors)[:=] ?[1-9]",
+    r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at |\(fail\) |ERROR: failed to solve|\[  "
+    r"FAILED  \]|\[info\] - [^\n]{3,150} \*\*\* FAILED|fatal error: |PHP (?:Fatal|Parse) error: "
+    r"|==\d{1,9}==ERROR: |[^\s:]{1,200}\.\w{1,5}:\d{1,6}(?::\d{1,6})?: (?:fatal )?error: "
+    r"|ERR_PNPM_|error during build:|[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? [A-Z]{1,4}\d{3,5}:? "
+    r"|Oops! Something went wrong|Traceback \(most recent call last\):$|Error: "
+    r"(?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)|Failed to compile|.{0,12}: Some tests failed"
+    r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - "
+    r"|[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )|\berror "
+    r"[A-Z]{1,8}\d{2,5}:|: undefined reference to |\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing"
+    r"|failures?|[Ee]rrors?|error\(s\)|problems?|issues?|fail|offenses?|would be reformatted)\b"
+    r"|\b[1-9]\d{0,5} files? would be reformatted|\b(?:Failures|Errors|failures|errors)[:=] ?[1-9]",
     re.MULTILINE,
 )
 FATAL = re.compile(

@@ -131,7 +131,8 @@ _REPORTED = cues.cue(
     r"|returns?|crash(?:es)?|hangs?|breaks?|throws?|happens?|appears?)\b",
     r"\b(?:the|my|our|[a-z]{3,}s) (?:[\w-]+ ){0,4}?(?:don't|doesn't|didn't|won't|can't|cannot) "
     r"(?!need|have|want|matter|support|use|include|be\b)[a-z]{2,}",
-    r"\b(?:is|are|was|were|gets?) (?:\w+ed )?(?:down|gone|unreadable|wrongly|incorrectly|twice)\b",
+    r"\b(?:is|are|was|were|gets?) (?:\w+ed )?(?:down|gone|unreadable|untested|unreachable"
+    r"|undefined|unhandled|wrongly|incorrectly|twice)\b",
     r"\b(?:is|are|was) (?:empty|blank|reset|null|undefined)\W*$",
     r"\bwhy (?:am|is|are|was|were|does|do|did) .{2,80}\b(?:delet|los(?:e|ing)|logged|log out|drop"
     r"|skip|ignor|duplicat|overwr|reset|reload|twice|but not)",
@@ -155,19 +156,15 @@ _REPORTED = cues.cue(
     r"^\W*(?:q: |and |but |so )?why\b.{3,140}(?:\b(?:not|no|never|still)\b|n't\b)",
     r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b|\bcauses? (?:\S+ "
     r"){0,3}(?:failures?|errors?|crash\w*)\b",
-    r"\b(?:is|are) (?:effectively |never |not |still |currently ){0,2}(?:untested|unreachable"
-    r"|undefined|unhandled|reached|called|executed|validated|checked|handled|closed"
-    r"|escaped)\b(?<!is called)(?<!are called)(?<!is handled)(?<!is checked)(?<!is executed)",
     r"\b(?:nothing happens|(?:is|are|was) (?:cut off|overwritten|ignored|swapped|reversed|skipped"
     r"|wrongly \w+|duplicated|blurry|misaligned)|grows? (?:to|without|until|endlessly))\b",
-    r"\bnever (?:executes?|runs?|gets|called|reached|returns|read|goes|comes|ends|finishes|stops"
-    r"|loads|appears|arrives|closes|completes)\b",
-    r"(?:'s|\b(?:is|are)) not (?:\w+ing\b(?<!thing)(?<!going)|applied|shown|saved|updated)",
+    r"\bnever (?:executes?|runs?|gets|called|reached|returns|read|checked|validated|closed|handled"
+    r"|goes|comes|ends|finishes|stops|loads|appears|arrives|closes|completes)\b",
+    r"(?:'s|\b(?:is|are)) not (?:\w+ing\b(?<!thing)(?<!going)|applied|shown|saved|updated"
+    r"|reached|called|executed|validated|checked|handled|closed|escaped)\b",
     r"\bkeeps? (?:on )?(?:re\w+|crash|fail|loop|show|ask|hang|flicker|jump|throw|los)\w*ing\b",
     r"\bI(?:'m| am) (?:seeing|getting|hitting) (?!this\b|that\b|it\b|there\b|the (?:idea|point))",
     r"\b(?:overlaps|overflows|covers|hides|blocks|skips) (?:the|my|our)\b",
-    r"\b(?:called|shown|sent|executed|fired|rendered|counted|printed|logged) (?:twice|two times"
-    r"|multiple times|more than once)\b",
     r"\bdoes(?:n't| not) (?:close|work|scroll|stop|react|respond|fire|trigger|refresh|reload"
     r"|re-?render|parse|recogni[sz]e|apply|detect|pick|get|resize|wrap|sort|filter|send|log)\b",
     r"\b(?:has|have|had|shows?|gives?|uses?) the wrong\b",
@@ -208,7 +205,7 @@ _HYPOTHETICAL = cues.cue(
     r"(?:\S+ )?(?:fail|crash|break|work|hang)\b",
     r"\b(?:should|must|could|might|may) (?:then |now |also |just |rather |always )?(?:fail|throw"
     r"|error|crash|break|return an error)\b",
-    r"\bno (?:errors?|issues?|problems?|failures?|warnings?)\b|\bwithout (?:any )?(?:errors?"
+    r"(?<!, )\bno (?:errors?|issues?|problems?|failures?|warnings?)\b|\bwithout (?:any )?(?:errors?"
     r"|issues?)\b|\b(?:was|were|is|are|been|now) (?:fixed|solved|resolved)\b",
     r"\b(?:error|exception|failure|warning) (?:handling|message|log(?:ging|s)?|code|page|type"
     r"|class|path|case|state|toast|boundary|boundaries)s?\b",

@@ -73,9 +73,8 @@ _NOT_NOUN = ("ed", "ly")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z][\w.+#/-]+")
 _UNSPACED_NOUN = re.compile(
-    r"[\u30a0-\u30ff]{2,12}|(?:(?!我们|应该|必须|不要|默认|以后|改用|使用)[\u4e00-\u9fff]"
-    r"(?<![的在把用将里都和或是这那我你请不]))"
-    r"{2,8}"
+    r"[\u30a0-\u30ff]{2,12}|(?:(?!我们|应该|必须|不要|默认|以后|改用"
+    r"|使用)[\u4e00-\u9fff](?<![的在把用将里都和或是这那我你请不])){2,8}"
 )
 _CODE_COMMENT = re.compile(r"(?://|# |/\*|<!--|-- )")
 _CODE_END = re.compile(r"\s+(?=//|# |/\*)|(?<=[;{}])\s+|\n")

@@ -82,9 +82,8 @@ _REJECTED_FIRST = tuple(
     )
 )
 _CHOSEN = re.compile(
-    r"\b(?:use|using|go with|going with|stick with|switch(?:ed)? (?:back )?to"
-    r"|(?:go|move|change) back to"
-    r"|settled on|decided on|opted for"
+    r"\b(?:use|using|go with|going with|stick with|switch(?:ed)? (?:back )?to|(?:go|move|change) "
+    r"back to|settled on|decided on|opted for"
     rf"|adopt|chose|prefer|move to|standardi[sz]e on|keep) (?:the )?{_NAME}{_END}",
     re.IGNORECASE,
 )

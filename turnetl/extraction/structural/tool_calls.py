@@ -103,19 +103,17 @@ _MCP_TOOL = re.compile(r"^mcp__([\w.-]{1,80}?)__([\w.-]{1,80})$")
 _PATCH_HEADER = re.compile(r"\*\*\* (Update|Add|Delete) File: ([^\n\\*\"]{1,300}?)(?=\s|\\n|$)")
 _REJECTION = re.compile(
     r"\s*(?:The user doesn't want|\[?Request interrupted|The tool use was rejected|User rejected"
-    r"|Permission (?:to use|for this tool use)|This command requires approval"
-    r"|(?:Exit code 1\d\d\s)?Command timed out|\W{0,3}Operation Cancelled|Tool execution denied"
-    r"|\{\"message\": ?\"rejected|PreToolUse:|[^\n]{0,80}(?i:(?:aborted|cancell?ed|interrupted"
-    r"|rejected|denied) by (?:the )?(?:user|policy)|user (?:has )?(?:denied|rejected|declined)"
-    r"|haven't granted))"
+    r"|Permission (?:to use|for this tool use)|This command requires approval|(?:Exit code "
+    r"1\d\d\s)?Command timed out|\W{0,3}Operation Cancelled|Tool execution denied|\{\"message\": "
+    r"?\"rejected|PreToolUse:|[^\n]{0,80}(?i:(?:aborted|cancell?ed|interrupted|rejected|denied) "
+    r"by (?:the )?(?:user|policy)|user (?:has )?(?:denied|rejected|declined)|haven't granted))"
 )
 _SLIP = re.compile(
-    r"(?:</?\w{1,30}>|\W){0,20}(?:error: ?|MCP error )?(?:\w{0,30}InputValidation"
-    r"|invalid (?:arguments|parameters|input|tool)|-326\d\d|no such tool|unknown tool"
-    r"|tool \S{1,60} not found|not connected|path does not exist|file (?:does not exist|not found"
-    r"|has not been)|no such file|EISDIR|ENOENT|missing required|required|[^\n]{0,80}(?:timed out"
-    r"|timeout|permission|denied|rejected|abort|cancel|interrupt|not granted|exceeds? (?:the )?max"
-    r"|too large|hook))",
+    r"(?:</?\w{1,30}>|\W){0,20}(?:error: ?|MCP error )?(?:\w{0,30}InputValidation|invalid "
+    r"(?:arguments|parameters|input|tool)|-326\d\d|no such tool|unknown tool|tool \S{1,60} not "
+    r"found|not connected|path does not exist|file (?:does not exist|not found|has not been)|no "
+    r"such file|EISDIR|ENOENT|missing required|required|[^\n]{0,80}(?:timed out|timeout|permission"
+    r"|denied|rejected|abort|cancel|interrupt|not granted|exceeds? (?:the )?max|too large|hook))",
     re.IGNORECASE,
 )
 """Of the agent or of the program that runs it, not of the project."""
