@@ -92,14 +92,7 @@ class ChunkExtractor:
             extract = partial(calls.entities, instructions=hints)
             added_nodes = await self._split_if_needed(source, extract)
             nodes = merge_nodes(nodes, added_nodes)
-        kept, discarded = apply_stoplist(
-            merge_nodes([], nodes), is_enabled=config.style != "graphiti"
-        )
-        if config.style == "short":
-            types = self.ontology.entity_types or ()
-            copied = short_prompts.copied_entities(kept, source.episode.content, types)
-            kept = [node for node in kept if node.uuid not in copied]
-            discarded = {**discarded, **dict.fromkeys(copied, DiscardReason.COPIED)}
+        kept, discarded = self._meaningful(source, merge_nodes([], nodes), config)
         return ChunkEntities(tuple(map(convert.from_node, kept)), discarded, calls.usage)
 
     async def extract_facts(
@@ -121,10 +114,8 @@ class ChunkExtractor:
             added_edges, added_nodes = await self._facts(calls, source, entities, hints)
             edges, endpoints = merge_edges(edges, added_edges), merge_nodes(endpoints, added_nodes)
         extracted = {entity.uuid for entity in entities}
-        endpoints, discarded = apply_stoplist(
-            [node for node in endpoints if node.uuid not in extracted],
-            is_enabled=config.style != "graphiti",
-        )
+        added = [node for node in endpoints if node.uuid not in extracted]
+        endpoints, discarded = self._meaningful(source, added, config)
         kept = reattach(edges, [*map(convert.to_node, entities), *endpoints])
         facts = {fact.uuid: fact for fact in (_keyed(source, edge) for edge in kept)}
         if config.style == "short":
@@ -140,6 +131,18 @@ class ChunkExtractor:
             discarded_facts=len(edges) - len(kept),
             usage=calls.usage,
         )
+
+    def _meaningful(
+        self, source: ExtractionInput, nodes: Sequence[EntityNode], config: PromptConfig
+    ) -> tuple[list[EntityNode], Mapping[str, DiscardReason]]:
+        """Return the entities to keep, and by uuid the reasons why the others are discarded."""
+        kept, discarded = apply_stoplist(nodes, is_enabled=config.style != "graphiti")
+        if config.style != "short":
+            return kept, discarded
+        types = self.ontology.entity_types or ()
+        copied = short_prompts.copied_entities(kept, source.episode.content, types)
+        reasons = dict.fromkeys(copied, DiscardReason.COPIED)
+        return [node for node in kept if node.uuid not in copied], {**discarded, **reasons}
 
     def _calls(self, config: PromptConfig) -> GraphitiCalls:
         def clients() -> CheckedClients:
