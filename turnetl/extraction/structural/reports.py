@@ -223,8 +223,13 @@ class ReportedProblem:
             return True
         line = str(fact.attributes.get("line", ""))
         of_line = {"ci", "test"} if is_ci_log(line) else _checks_of(line)
-        is_general = not (self.tests or self.location or self.command)
-        return is_general and not self.checks.isdisjoint(of_line)
+        is_unplaced = not (self.tests or self.location or self.command)
+        return is_unplaced and not self.checks.isdisjoint(of_line)
+
+    @property
+    def is_general(self) -> bool:
+        """Whether no test, check or command is known that shows the problem."""
+        return not (self.tests or self.checks or self.command)
 
     def passes_in(self, run: CompletedRun) -> bool:
         return run.passed or bool(self.tests and self.tests <= run.names)
@@ -346,13 +351,24 @@ def end_of(
     if run is None:
         own = [edit for edit in edits if edit.index >= 0 and edit.file]
         is_meant = not turns or any(problem.is_place(edit) for edit in own)
-        is_edited = not failed and own and is_meant and history.claims_fix
-        return ReportEnd(Resolution.EDITED, None, tuple(own)) if is_edited else None
+        if failed or not own or not is_meant:
+            return None
+        if history.claims_fix:
+            return ReportEnd(Resolution.EDITED, None, tuple(own))
+        # Which of the edits was for what is reported, nobody says.
+        is_checked = problem.is_general and not turns and _is_checked(own, history.runs)
+        return ReportEnd(Resolution.EDITED, None, ()) if is_checked else None
     since = last.index if last is not None else -2 if turns else -1
     between = tuple(edit for edit in edits if since < edit.index < run.index)
     if between:
         return ReportEnd(Resolution.FIXED, run, between)
     return ReportEnd(Resolution.PASSED_ON_RERUN if is_known else Resolution.PASSED, run, ())
+
+
+def _is_checked(edits: Sequence[FileEdit], runs: Iterable[CompletedRun]) -> bool:
+    """Whether a check passes after the last of some edits."""
+    last = max((edit.index for edit in edits), default=0)
+    return any(run.is_check and run.passed and run.index > last for run in runs)
 
 
 def _repeats(problem: ReportedProblem, run: CompletedRun, failed: CompletedRun) -> bool:
