@@ -119,6 +119,8 @@ def test_nothing_is_answered_without_confirmation_or_for_an_unknown_turn(shop: S
         (("reject", shop.turn, "--dry-run"), 0, "3 facts of 1 turn would be kept"),
         (("accept",), 2, "say of which turn"),
         (("accept", "unknown", "--yes"), 2, "the graph holds no turn `unknown`"),
+        (("accept", "", "--yes"), 2, "an id is empty"),
+        (("accept", shop.turn, "", "--yes"), 2, "an id is empty"),
         (("accept", shop.turn, "unknown", "--yes"), 0, "nothing is held for review"),
     ):
         result = shop.run("review", *arguments)

@@ -20,13 +20,14 @@ from tests.servers.canned_responses import between
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.model import GroupId
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.llm.clients import prompts_of, without_sections
+from turnetl.extraction.llm.clients import prompts_of
 from turnetl.extraction.llm.fact_batches import FactResolution, FactResolutions, fact_numbers
 from turnetl.extraction.model_checks import fact_questions_check
 from turnetl.extraction.ontology import CODING
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.graphiti import GraphitiModel
+from turnetl.llm.prompt_delimiters import without_sections
 
 INSTRUCTIONS = "Look for what broke."
 COMPACT = (

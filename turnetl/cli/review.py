@@ -24,7 +24,7 @@ def review(
     """List facts that a model would have ended, too many by one turn; end them, or keep them.
 
     Args:
-        answer: End the facts of a turn, or keep them; `turnetl undo` of the turn takes it back.
+        answer: End the facts of a turn, or keep them for good; an undo of the turn restores them.
         turn: The beginning of the id of the turn.
         facts: Only facts whose ids begin so.
         dry_run: Write nothing; print what would change.

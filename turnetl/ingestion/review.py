@@ -133,6 +133,7 @@ class _Reviewed:
             for record in ordered
             for fact in record.facts_before
         )
+        self._created = {uuid: record.sequence for record in ordered for uuid in record.facts_new}
         self._written: set[TurnId] = set()
         self._written_facts: set[str] = set()
 
@@ -142,7 +143,13 @@ class _Reviewed:
         """Answer those of one turn, and return how many concern a valid fact."""
         uuids = answered.get(turn, ())
         ours = [one for one in self.records[turn].held if one.fact in uuids]
-        valid = [one for one in ours if _is_valid(self._facts.get(one.fact))]
+        at = self.records[turn].sequence
+        valid = [
+            one
+            for one in ours
+            # A fact that was undone and is stated again is not the one that the turn found.
+            if _is_valid(self._facts.get(one.fact)) and self._created.get(one.fact, at) <= at
+        ]
         if not ours:
             return 0
         for one in valid if answer is Answer.ACCEPT else ():

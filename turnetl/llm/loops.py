@@ -51,22 +51,23 @@ def distinct_entries(text: str) -> str | None:
 
 
 class BoundedModel(ModelWrapper):
-    """A model whose responses have the limit of their task, until one needs more.
+    """A model whose responses have the limit of their task, until one to their prompt needs more.
 
     A model that thinks before it responds has no such limit after its first thoughts.
     """
 
     def __init__(self, model: ChatModel) -> None:
         super().__init__(model)
-        self._needs_more = False
+        self._unlimited: set[str] = set()
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Request a response again, without the limit, if that cut something new."""
-        limit = request.max_tokens if self._needs_more else sensible_tokens(request)
+        is_free = request.prompt_name in self._unlimited
+        limit = request.max_tokens if is_free else sensible_tokens(request)
         response = await self._model.complete(replace(request, max_tokens=limit))
         is_cut = limit < request.max_tokens and is_truncated(response, limit)
         if not is_cut or repeats_itself(response.text):
             return response
-        self._needs_more = True
+        self._unlimited.add(request.prompt_name)
         whole = await self._model.complete(request)
         return whole.with_usage(whole.usage + response.usage)

@@ -3,11 +3,12 @@
 Prompts put text between delimiters such as `<CURRENT MESSAGE>` and `</CURRENT MESSAGE>`. A text
 that contains one could end its own section and begin another, such as instructions. `escape_text`
 replaces the `<` of each with `&lt;`; `unescape_text` is its inverse, for responses that quote it.
+`without_sections` takes the sections between them out of a prompt.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -164,3 +165,38 @@ def _is_visible(char: str) -> bool:
     if char.isprintable():
         return char not in _FILLERS and unicodedata.category(char) not in _MARKS
     return char in _WHITESPACE
+
+
+def without_sections(text: str, names: Sequence[str]) -> tuple[str, Mapping[str, str]]:
+    """Return the text without the first section of each name, and these sections by name.
+
+    A second section of a name is one of a template, which is behind those of Graphiti.
+    """
+    moved: dict[str, str] = {}
+    parts, done = [], 0
+    for name, section in _sections(text, names):
+        if name not in moved:
+            moved[name] = text[section].strip("\n")
+            parts += [text[done : section.start], "\n\n"]
+            done = section.stop
+    return "".join([*parts, text[done:]]).strip(), moved
+
+
+def _sections(text: str, names: Sequence[str]) -> Iterator[tuple[str, slice]]:
+    """Yield the name of each section, and where it is, with the line breaks around it.
+
+    One expression for a whole section would take fifteen times as long.
+    """
+    opener, done, searched = re.compile(rf"<({'|'.join(names)})>\n"), 0, 0
+    while found := opener.search(text, searched):
+        searched, closer = found.end(), f"\n</{found[1]}>"
+        end = text.find(closer, searched)
+        if end < 0:
+            continue
+        start, searched = found.start(), end + len(closer)
+        while start > done and text[start - 1] == "\n":
+            start -= 1
+        while text.startswith("\n", searched):
+            searched += 1
+        done = searched
+        yield found[1], slice(start, done)

@@ -36,9 +36,11 @@ async def preview_review(
         facts: only of facts whose ids begin so.
 
     Raises:
-        BadUsage: an unknown group; no turn of the graph, or several, begin so.
+        BadUsage: an unknown group; an id is empty; no turn of the graph, or several, begin so.
     """
     check_graph(settings)
+    if turn == "" or "" in facts:
+        raise BadUsage("an id is empty: `turnetl review` lists the ids of turns and facts")
     async with wiring.store(settings, write=False) as store:
         names = select_groups(await store.groups(), groups)
         receipts = {group: await store.receipts(group) for group in names}

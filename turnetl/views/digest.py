@@ -137,7 +137,7 @@ def _kinds(sessions: Sequence[SessionDigest]) -> Sequence[tuple[str, Sequence[No
     return (
         ("Decided", _limited([_decision(one) for one in decided], 2 * len(sessions))),
         ("Built", _limited([_session(one) for one in _largest(built)])),
-        ("Broken and fixed", [*_solved(solved)]),
+        ("Broken, and what came of it", [*_solved(solved)]),
         ("Open", _limited([node for one in sessions for node in _open(one)])),
         ("Answered", _limited([_session(one) for one in sessions if _is_answer(one, built)])),
     )

@@ -108,7 +108,7 @@ async def check_model(
 ) -> "ModelCheck":
     """Send one request of each kind that a run sends, and one to an embedder behind HTTP."""
     from turnetl.extraction import model_checks
-    from turnetl.extraction.llm.clients import prompts_of
+    from turnetl.extraction.llm.clients import most_items, prompts_of
     from turnetl.extraction.model_checks import fact_questions_check
     from turnetl.llm.checks import ModelCheck, check
     from turnetl.summaries.refresh_check import refresh_check
@@ -127,6 +127,7 @@ async def check_model(
             edge_types=kinds.edge_types,
             instructions=prompts.instructions,
             extra_requests=(*several_facts, refresh_check(), *reflexion),
+            max_items=most_items(prompts.style),
             on_result=lambda done, total: progress(ProgressUpdate("check", "", done, total)),
         )
     finally:

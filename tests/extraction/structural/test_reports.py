@@ -227,6 +227,24 @@ async def test_what_is_only_edited_is_told_as_that(subtests: pytest.Subtests) ->
             assert await ended(prompt, *calls, said=said) == expected
 
 
+async def test_a_question_why_is_answered_only_by_a_reason(subtests: pytest.Subtests) -> None:
+    why = "Why is the export of March empty?"
+    reason = "The export is empty because the filter compares the month with a text."
+    for name, said, calls, expected in [
+        ("a reason", reason, (), "answered"),
+        ("no reason", "I'll look into the export code first, then into the tests of it.", (),
+         "unresolved"),
+        ("it is not known", "I don't know why it fails; the cause may be the filter.", (),
+         "unresolved"),
+        ("a question back", f"{reason} Shall I change the filter?", (), "unresolved"),
+        ("an error of the client", "API Error: 529, because the service is overloaded now", (),
+         "unresolved"),
+        ("a change", reason, (edit(),), "unresolved"),
+    ]:  # fmt: skip
+        with subtests.test(name):
+            assert await ended(why, *calls, said=said) == (expected, [])
+
+
 async def test_a_later_turn_ends_what_was_reported(subtests: pytest.Subtests) -> None:
     place = "`total` of the cart is wrong, it fails with KeyError: 'price'"
     part = " ‖ ~total · return 0 ⇒ return 1"

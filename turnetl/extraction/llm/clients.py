@@ -15,8 +15,7 @@ compact ones: the same rules in fewer and cheaper tokens. Short ones, for small 
 - Several facts share one request: see `fact_batches`.
 """
 
-import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
@@ -39,7 +38,7 @@ from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
-from turnetl.llm.prompt_delimiters import escape_values
+from turnetl.llm.prompt_delimiters import escape_values, without_sections
 
 _SECTIONS: Mapping[tuple[str, str], Sequence[str]] = {
     ("extract_nodes", "extract_message"): ("PREVIOUS MESSAGES", "CURRENT MESSAGE"),
@@ -90,41 +89,6 @@ def _instructions_first(build: ChatPromptFunction, sections: Sequence[str]) -> C
     return build_reordered
 
 
-def without_sections(text: str, names: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-    """Return the text without the first section of each name, and these sections by name.
-
-    A second section of a name is one of a template, which is behind those of Graphiti.
-    """
-    moved: dict[str, str] = {}
-    parts, done = [], 0
-    for name, section in _sections(text, names):
-        if name not in moved:
-            moved[name] = text[section].strip("\n")
-            parts += [text[done : section.start], "\n\n"]
-            done = section.stop
-    return "".join([*parts, text[done:]]).strip(), moved
-
-
-def _sections(text: str, names: Sequence[str]) -> Iterator[tuple[str, slice]]:
-    """Yield the name of each section, and where it is, with the line breaks around it.
-
-    One expression for a whole section would take fifteen times as long.
-    """
-    opener, done, searched = re.compile(rf"<({'|'.join(names)})>\n"), 0, 0
-    while found := opener.search(text, searched):
-        searched, closer = found.end(), f"\n</{found[1]}>"
-        end = text.find(closer, searched)
-        if end < 0:
-            continue
-        start, searched = found.start(), end + len(closer)
-        while start > done and text[start - 1] == "\n":
-            start -= 1
-        while text.startswith("\n", searched):
-            searched += 1
-        done = searched
-        yield found[1], slice(start, done)
-
-
 def _without_earlier_turns(build: ChatPromptFunction) -> ChatPromptFunction:
     def build_shorter(context: dict[str, Any]) -> ChatPrompt:
         return build({**context, "previous_episodes": []})
@@ -162,6 +126,11 @@ def _escaping(build: ChatPromptFunction) -> ChatPromptFunction:
     return build_escaped
 
 
+def most_items(style: PromptStyle) -> Mapping[str, int]:
+    """Return the most entries of a response by name of its prompt."""
+    return MAX_ITEMS if style == "short" else {}
+
+
 _ALL = 1_000
 """Calls that Graphiti starts together: all facts of a turn, so that they share requests. The
 limiter decides how many are sent."""
@@ -183,7 +152,7 @@ class CheckedClients:
     ) -> None:
         self.model = GraphitiModel(
             model if style == "graphiti" else FactBatches(model),
-            MAX_ITEMS if style == "short" else None,
+            most_items(style),
         )
         self._driver = driver
         self.bundle = GraphitiClients(

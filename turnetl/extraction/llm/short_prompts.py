@@ -14,6 +14,7 @@ from graphiti_core.nodes import EntityNode
 from graphiti_core.prompts.models import ChatPrompt, ChatPromptFunction, SystemMessage, UserMessage
 
 from turnetl.base.model import Fact
+from turnetl.llm.prompt_delimiters import without_sections
 
 _MAX_ENTITIES, _MAX_FACTS = 8, 4
 _EARLIER = 300
@@ -117,23 +118,28 @@ def copied_facts(facts: Iterable[Fact], names: Mapping[str, str]) -> frozenset[s
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return _one_line(text.casefold())
 
 
 def _prompt(
     system: str, context: Mapping[str, Any], sections: Mapping[str, str], task: str = ""
 ) -> ChatPrompt:
     parts = [f"<{name}>\n{text}\n</{name}>" for name, text in sections.items() if text]
-    instructions = str(context.get("custom_extraction_instructions") or "")
+    given = str(context.get("custom_extraction_instructions") or "")
+    instructions, known = without_sections(given, ("KNOWN_FACTS",))
     return ChatPrompt(
         system=SystemMessage(content="\n\n".join(filter(None, (system, instructions)))),
-        user=UserMessage(content="\n\n".join(filter(None, (*parts, task)))),
+        user=UserMessage(content="\n\n".join(filter(None, (*parts, *known.values(), task)))),
     )
 
 
 def _lines(names: Iterable[str]) -> str:
-    return "\n".join(f"- {name}" for name in names)
+    return "\n".join(f"- {_one_line(name)}" for name in names)
 
 
 def _numbered(items: Iterable[Mapping[str, Any]], number: str, text: str) -> str:
-    return "\n".join(f"{item[number]}: {item[text]}" for item in items)
+    return "\n".join(f"{item[number]}: {_one_line(item[text])}" for item in items)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -36,7 +36,7 @@ OPEN_QUESTION = cue(
 """It has no answer yes or no, and so asks for nothing that a turn may just do."""
 DECIDED = cue(
     r"\b(?:I|we)(?:'ve| have)? (?:decided|chose|chosen|opted|agreed|settled|picked) (?!to (?:check"
-    r"|look|try|see|test|wait|ask)\b|against\b)",
+    r"|look|try|see|test|wait|ask)\b|against\b|an? random\b)",
     r"^(?:decided|opted|settled) (?:to|on|against|for)\b|^chose \S",
     r"(?:^(?:I|we)(?:'ve| have)? ?|^)(?:went|gone|ended up) (?:with|for) \S",
     r"(?:^|[,;:] )(?:\w+ )?(?:decision|scope|policy|convention)(?: is| was)?: |\bthe (?:plan|rule"
@@ -275,8 +275,8 @@ _NEXT = (
     r"(?!(?:start|begin|continue|proceed|see|look|check|try|test|run|go|move|wait|think|discuss"
     r"|talk|commit|push|review|say|assume|get|fix|debug|investigate|focus|first|now|find|figure"
     r"|create|write|implement|add|build|work|finish|clean|update|document|deploy|read|open|plan"
-    r"|pick|take|give|tackle|hear|explore|verify|ship|walk|pair|meet|sync|chat|be|not|do (?:it"
-    r"|that|this)(?! (?:with|in|as|via)))\b)[a-z]+ \S.{4,}"
+    r"|pick|take|give|tackle|hear|explore|verify|ship|walk|pair|meet|sync|chat|be|not|grab|compare"
+    r"|collect|fetch|do (?:it|that|this)(?! (?:with|in|as|via)))\b)[a-z]+ \S.{4,}"
 )
 """After `let's`: no next step."""
 _BOUND = (

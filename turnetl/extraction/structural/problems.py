@@ -124,13 +124,15 @@ _REPORTED = cues.cue(
     r"|garbled|corrupt(?:ed)?|incorrect|laggy|flaky|unusable|annoying|confusing|blank|frozen"
     r"|unresponsive|invisible|janky|sluggish|choppy|hard to (?:read|debug|use|follow|find|see)"
     r"|slow|duplicated|too (?:slow|small|big|long|large|noisy|verbose))\b(?! in advance)",
+    r"\b(?:called|shown|sent|executed|fires|fired|rendered|counted|printed|logged) (?:twice"
+    r"|(?:two|multiple|several) times|more than once)\b",
     rf"\b(?:{_MISBEHAVES})\b|\b(?!this\b)[a-z]{{3,}}s (?:still |always |now |often )?fail\b",
-    r"\bsince (?:yesterday|this (?:morning|week)|last \w+)\b",
-    rf"\bsince (?:the|we|i|your|my) (?:\w+ )?{_CHANGES}",
+    r"^(?!.*\b(?:I|we) (?:have|use|work|are|run|do|did|moved|switched)\b).*\bsince (?:yesterday"
+    rf"|this (?:morning|week)|last \w+|(?:the|we|i|your|my) (?:\w+ )?{_CHANGES})",
     r"\b(?:it|that|this|i|we|they|(?:the|my|our) \S+(?: \S+)?) still (?:fails?|see|get|shows?|says"
     r"|returns?|crash(?:es)?|hangs?|breaks?|throws?|happens?|appears?)\b",
-    r"\b(?:the|my|our|[a-z]{3,}s) (?:[\w-]+ ){0,4}?(?:don't|doesn't|didn't|won't|can't|cannot) "
-    r"(?!need|have|want|matter|support|use|include|be\b)[a-z]{2,}",
+    r"\b(?:the|my|our|(?!this\b)[a-z]{3,}s) (?:[\w-]+ ){0,4}?(?:don't|doesn't|didn't|won't|can't"
+    r"|cannot) (?!need|have|want|matter|support|use|include|be\b)[a-z]{2,}",
     r"\b(?:is|are|was|were|gets?) (?:\w+ed )?(?:down|gone|unreadable|untested|unreachable"
     r"|undefined|unhandled|wrongly|incorrectly|twice)\b",
     r"\b(?:is|are|was) (?:empty|blank|reset|null|undefined)\W*$",
@@ -139,9 +141,10 @@ _REPORTED = cues.cue(
     r"\bsame (?:error|problem|issue)\b|\b(?:take|takes|took|runs?) forever\b",
     r"\b(?:hours?|days?|minutes?|seconds?) (?:too )?(?:late|early|off|behind)\b",
     r"\b(?:customers|users|people|clients|everyone)\b.{0,30} (?:are (?:seeing|getting|complaining)"
-    r"|complain|report|see|get)\b",
+    r"|complain|report(?! to\b)|(?:see|get) (?:an? |the )?(?:\w+ )?(?:errors?|old|wrong|empty"
+    r"|blank|white|no|nothing|timeouts?|twice|two|duplicates?|[45]\d\d)\b)",
     r"^\W*on (?:my|mobile|small|safari|firefox|chrome|windows|mac\w*|ios|android"
-    r"|linux)\b(?!.*\b(?:we|use|should|must|please|let's|want|instead)\b)",
+    r"|linux)\b(?!.*\b(?:we|use|should|must|please|let's|want|instead|lives?|has|have|works)\b)",
     r"\b(?:goes|went|turns?|turned|gone|becomes?|became) (?:stale|missing|blank|black|wrong|empty"
     r"|slow)\b",
     r"\b(?:ci|builds?|pipelines?|main|checks?|workflows?) (?:is|are|went|goes|turned)(?: still| "
@@ -209,7 +212,11 @@ _HYPOTHETICAL = cues.cue(
     r"|issues?)\b|\b(?:was|were|is|are|been|now) (?:fixed|solved|resolved)\b",
     r"\b(?:error|exception|failure|warning) (?:handling|message|log(?:ging|s)?|code|page|type"
     r"|class|path|case|state|toast|boundary|boundaries)s?\b",
-    r"^\W*we (?:use|have|keep|chose|need) .{3,80} because\b",
+    r"^\W*we (?:use|have|keep|chose|need) .{3,80} because\b|^\W*(?:imagine|assume|say,)\b",
+    r"\b(?:by design|on purpose|intentional(?:ly)?|deliberate(?:ly)?|as (?:planned|specified"
+    r"|expected|intended|designed|documented)|(?:that|which|this) is (?:what|how) (?:we|I|it|\w+)"
+    r"|keep it|daemon)\b|, (?:it looks |that's )?(?:great|perfect|nice|thanks)\b",
+    r"\b(?:users|people|customers|colleagues|clients|docs|team) (?:don't|do not|won't)\b",
     r"^\W*(?:please |can you |could you )?(?:fix|add|write|implement|create|make|update|handle"
     r"|refactor|ensure|change|build|generate|use|check|review|test|verify|remove|rename|replace"
     r"|tell me|show me|take a look|explain|find out)\b|\bI (?:only |just )?want\b|\b(?:check|see"

@@ -100,6 +100,16 @@ _DENIES = re.compile(
     r"|would|can|could) (?:fix|resolve) (?:this|it)\b|which (?:approach|option))",
     re.IGNORECASE,
 )
+_BECAUSE = re.compile(
+    r"\b(?:because|since|due to|caused? by|(?:root )?cause|reason|happens (?:when|if)|that is why"
+    r"|that's why|weil|Ursache|liegt daran|porque|causa)\b|因为|原因|ため",
+    re.IGNORECASE,
+)
+_NOT_KNOWN = re.compile(
+    r"\b(?:(?:don't|do not|doesn't) (?:yet )?know|not (?:yet )?(?:clear|sure|certain)|unclear"
+    r"|unknown)\b|^API Error|^\[Request interrupted",
+    re.IGNORECASE | re.MULTILINE,
+)
 _CLOSING_CHARS, _MIN_ANSWER = 1500, 40
 _TEST_FILE = re.compile(r"(?:^|[/_.-])(?:tests?|spec)[/_.-]|(?:^|/)test_", re.IGNORECASE)
 _INLINE_ERROR = re.compile(r"\b(?:(?:Error|ERROR|error|fatal|panic): ){1,3}([^\n`]{8,160})")
@@ -305,8 +315,10 @@ def _told(failure: CommandFailure, file: str, sentence: str) -> str:
 def _explains(features: TurnFeatures) -> bool:
     """Whether a turn answers why something fails: it changes nothing and asks nothing back."""
     answer = features.turn.assistant_text.rstrip()
-    is_told = len(answer) >= _MIN_ANSWER and not answer.endswith("?")
-    return is_told and not (features.edited_files or _DENIES.search(answer[-_CLOSING_CHARS:]))
+    if len(answer) < _MIN_ANSWER or answer.endswith("?") or features.edited_files:
+        return False
+    is_denied = _DENIES.search(answer[-_CLOSING_CHARS:]) or _NOT_KNOWN.search(answer)
+    return _BECAUSE.search(answer) is not None and is_denied is None
 
 
 def claims_fix(answer: str) -> bool:

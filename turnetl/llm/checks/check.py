@@ -289,25 +289,28 @@ async def check(
     edge_types: TypesByName | None = None,
     instructions: str | None = None,
     extra_requests: Iterable[CheckRequest] = (),
+    max_items: Mapping[str, int] | None = None,
     on_result: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[CheckResult, ...]:
     """Send one request of each kind, one after the other; types with fields have their own.
 
     The model has no journal: a cached response proves nothing. `extra_requests` are not Graphiti's.
-    `on_result` gets the number of results so far, and of all.
+    `max_items` are most entries of a response by name of its prompt. `on_result` gets the number of
+    results so far, and of all.
     """
     graphiti = _requests(prompts, entity_types, edge_types, instructions or "")
     requests = [*graphiti, *extra_requests]
     results: list[CheckResult] = []
     for request in requests:
         on_result(len(results), len(requests))
-        results.append(await _result(model, request))
+        client = GraphitiModel(model, max_items)
+        results.append(await _result(model, client, request))
     on_result(len(results), len(requests))
     return tuple(results)
 
 
-async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
-    client, model_name = GraphitiModel(model), model_for(model, request.prompt_name).name
+async def _result(model: ChatModel, client: GraphitiModel, request: CheckRequest) -> CheckResult:
+    model_name = model_for(model, request.prompt_name).name
     try:
         problem = await request.run(client)
     except ValidationError as error:
