@@ -16,7 +16,7 @@ from turnetl.json_output.schemas import json_schema
 FILES = ("cart", "order", "price")
 
 
-class Shop:
+class HeldShop:
     """A folder with a graph, whose second turn would end the three facts of the first."""
 
     def __init__(self, folder: Path, provider: FakeProvider, extractor: str) -> None:
@@ -58,11 +58,11 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, provider: FakeProvider) -> Shop:
-    return Shop(tmp_path, provider, "llm")
+def shop(tmp_path: Path, provider: FakeProvider) -> HeldShop:
+    return HeldShop(tmp_path, provider, "llm")
 
 
-def test_what_a_turn_would_have_ended_is_held_and_every_command_says_so(shop: Shop) -> None:
+def test_what_a_turn_would_have_ended_is_held_and_every_command_says_so(shop: HeldShop) -> None:
     said = "group `shop`: 3 facts that a model would have ended are held for review"
     assert said in shop.backfilled.stderr
     assert said in shop.run("status").stderr
@@ -77,7 +77,7 @@ def test_what_a_turn_would_have_ended_is_held_and_every_command_says_so(shop: Sh
     assert shop.run("verify").exit_code == 0
 
 
-def test_accepted_facts_end_until_the_turn_is_undone_or_repeated(shop: Shop) -> None:
+def test_accepted_facts_end_until_the_turn_is_undone_or_repeated(shop: HeldShop) -> None:
     turn, fact = shop.turn, shop.held[0]["facts"][0]
     name = fact["text"].partition(".py")[0]
     for accepted in (1, 0):  # twice is safe
@@ -99,7 +99,7 @@ def test_accepted_facts_end_until_the_turn_is_undone_or_repeated(shop: Shop) -> 
     assert shop.ended() == set()
 
 
-def test_rejected_facts_are_asked_for_no_more(shop: Shop) -> None:
+def test_rejected_facts_are_asked_for_no_more(shop: HeldShop) -> None:
     fact = shop.held[0]["facts"][0]["fact_id"]
     for left in (2, 2):
         done = shop.run("review", "reject", shop.turn, fact, "--yes")
@@ -112,7 +112,9 @@ def test_rejected_facts_are_asked_for_no_more(shop: Shop) -> None:
     assert "held for review" not in shop.run("status").stderr
 
 
-def test_nothing_is_answered_without_confirmation_or_for_an_unknown_turn(shop: Shop) -> None:
+def test_nothing_is_answered_without_confirmation_or_for_an_unknown_turn(
+    shop: HeldShop,
+) -> None:
     for arguments, code, said in (
         (("accept", shop.turn), 1, "confirm it on a terminal, or add --yes"),
         (("accept", shop.turn, "--dry-run"), 0, "3 facts of 1 turn would be ended"),
@@ -133,4 +135,4 @@ def test_nothing_is_answered_without_confirmation_or_for_an_unknown_turn(shop: S
 def test_what_the_model_of_hybrid_would_have_ended_is_held_too(
     tmp_path: Path, provider: FakeProvider
 ) -> None:
-    assert len(Shop(tmp_path, provider, "hybrid").held[0]["facts"]) == 3
+    assert len(HeldShop(tmp_path, provider, "hybrid").held[0]["facts"]) == 3

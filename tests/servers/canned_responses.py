@@ -26,10 +26,25 @@ def between(prompt: str, *names: str) -> str:
     raise ValueError(f"no {names} in the prompt")
 
 
+def items(prompt: str, name: str, number: str, text: str) -> list[Json]:
+    """The entries between two delimiters, of Graphiti's prompts and of short ones."""
+    if f"<{name}>" not in prompt:
+        return []
+    lines = re.findall(r"^(\d+): (.*)$", between(prompt, name), re.MULTILINE)
+    if lines:
+        return [{number: int(digits), text: said} for digits, said in lines]
+    found: list[Json] = literal(prompt, name)
+    return found
+
+
 def literal(prompt: str, name: str) -> Any:
-    """The Python value that Graphiti writes between two delimiters."""
+    """The JSON or Python value that Graphiti writes between two delimiters."""
+    text = between(prompt, name)
     with _PARSER:
-        return ast.literal_eval(between(prompt, name))
+        try:
+            return json.loads(text)
+        except ValueError:
+            return ast.literal_eval(text)
 
 
 _PARSER = Lock()
@@ -40,7 +55,7 @@ time may end with SystemError."""
 def _entities(prompt: str) -> Json:
     type_ids = {
         entity_type["entity_type_name"]: entity_type["entity_type_id"]
-        for entity_type in literal(prompt, "ENTITY TYPES")
+        for entity_type in items(prompt, "ENTITY TYPES", "entity_type_id", "entity_type_name")
     }
     names = re.findall(r"`([^`]+)`", between(prompt, "CURRENT MESSAGE", "TEXT", "JSON"))
     entities = [
@@ -83,8 +98,8 @@ _SENTENCE = re.compile(r"(`([^`]+)` ([a-z ]+) `([^`]+)`(?: on (\d{4}-\d\d-\d\d))
 
 
 def _resolutions(prompt: str) -> Json:
-    new = json.loads(between(prompt, "ENTITIES"))
-    existing = json.loads(between(prompt, "EXISTING ENTITIES"))
+    new = items(prompt, "ENTITIES", "id", "name")
+    existing = items(prompt, "EXISTING ENTITIES", "candidate_id", "name")
     candidates = {_letters(entity["name"]): entity["candidate_id"] for entity in reversed(existing)}
     return {
         "entity_resolutions": [
@@ -99,8 +114,8 @@ def _resolutions(prompt: str) -> Json:
 
 
 def _duplicates(prompt: str) -> Json:
-    existing = literal(prompt, "EXISTING FACTS")
-    others = literal(prompt, "FACT INVALIDATION CANDIDATES")
+    existing = items(prompt, "EXISTING FACTS", "idx", "fact")
+    others = items(prompt, "FACT INVALIDATION CANDIDATES", "idx", "fact")
     new = between(prompt, "NEW FACT").strip()
     ended = _letters(new.replace("no longer ", "")) if "no longer" in new else None
     return {
