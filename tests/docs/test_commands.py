@@ -37,6 +37,7 @@ NOT_RUN = {
     "prefect": "tests/prefect runs these commands against a real server and worker",
     "pytest": "runs these tests",
     "resume": "starts an agent, if it is installed; tests/cli/test_sessions.py runs it",
+    "review": "needs a turn of which a model ended many facts; tests/cli/test_review.py has one",
     "serve": "serves until it is stopped; tests/cli/test_serve.py runs it",
     "systemctl": "needs systemd as the first process; see docker",
 }
