@@ -24,6 +24,14 @@ from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import capital, fit, intent
 
 MAX_CHARS = 220
+OUTCOMES = {
+    "fixed": "fixed",
+    "passed_on_rerun": "passed on a rerun without a change",
+    "edited": "edited afterwards: no later run shows it passing",
+    "answered": "explained, and nothing was changed",
+    "unresolved": "unresolved: no later run shows it passing",
+}
+"""What came of a failure, by its resolution."""
 
 SPEAKER = re.compile(
     r"The (?P<who>user|agent) (?P<verb>decided(?: instead)?|took back|prefers|rejected|reported"

@@ -54,6 +54,10 @@ def response_schema(model: type[BaseModel]) -> ResponseSchema:
     return ResponseSchema(model.__name__, model.model_json_schema(), model)
 
 
+MAX_ITEMS = 100
+"""Of a list in a response, if its prompt asks for no certain number."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     """One request. Holds neither time nor random id: equal requests are equal values."""
@@ -64,7 +68,7 @@ class ChatRequest:
     schema: ResponseSchema | None
     max_tokens: int
     """Upper limit of the response."""
-    max_items: int = 100
+    max_items: int = MAX_ITEMS
     """Most entries of a list in the response, where a server of one's own enforces the schema."""
 
     @property

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn, cast, get_args
 
@@ -20,7 +19,14 @@ from turnetl.base.batched import batched_by_size
 from turnetl.base.errors import BadTurn, TurnetlError
 from turnetl.base.model import Usage, Vector
 from turnetl.llm import retry
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
+from turnetl.llm.chat import (
+    MAX_ITEMS,
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    Role,
+    response_schema,
+)
 from turnetl.llm.embedders import Embedder, floats
 from turnetl.llm.prompt_delimiters import escape_text, unescape_values
 from turnetl.llm.retry import sanitized, strip_invisible
@@ -79,9 +85,8 @@ class GraphitiModel(LLMClient):
             ),
             schema=response_schema(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
+            max_items=self._max_items.get(prompt_name or "", MAX_ITEMS),
         )
-        if request.prompt_name in self._max_items:
-            request = replace(request, max_items=self._max_items[request.prompt_name])
         try:
             return await self._complete(request)
         except TurnetlError as error:

@@ -76,8 +76,7 @@ async def with_retries(
         except ModelBusy as busy:
             failures, timeouts = failures + 1, timeouts + busy.timed_out
             if failures == retry_policy.attempts or timeouts == retry_policy.max_timeouts:
-                more_time = ", with more time by `llm.timeout_seconds`" if busy.timed_out else ""
-                raise _gave_up(busy, f"{failures} attempts failed", more_time) from busy
+                raise _gave_up(busy, f"{failures} attempts failed") from busy
             if (requested := busy.retry_after or 0.0) > retry_policy.max_wait:
                 raise _gave_up(busy, f"it asks for a wait of {requested:,.0f} s") from busy
             if busy.retry_after is None:
@@ -182,7 +181,8 @@ class RetryingModel(ModelWrapper):
         )
 
 
-def _gave_up(busy: ModelBusy, reason: str, more_time: str = "") -> ModelBusy:
+def _gave_up(busy: ModelBusy, reason: str) -> ModelBusy:
+    more_time = ", with more time by `llm.timeout_seconds`" if busy.timed_out else ""
     message = f"{busy}; {reason}: run the same command again later{more_time}"
     return ModelBusy(message, busy.retry_after, timed_out=busy.timed_out)
 

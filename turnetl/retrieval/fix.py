@@ -21,6 +21,7 @@ from turnetl.base.relations import CHANGES, COMMITTED, FAILED_WITH, FAILURES, FI
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.retelling import OUTCOMES
 from turnetl.index.conditions import Selection
 from turnetl.index.lookup import StatedFact
 from turnetl.index.persistent import PersistentIndex
@@ -138,13 +139,6 @@ class ErrorMatcher:
 
 _TEST_LABEL = "Test"
 _UNRESOLVED, _EDITED, _ANSWERED = "unresolved", "edited", "answered"
-_OUTCOMES = {
-    "fixed": "fixed",
-    "passed_on_rerun": "passed on a rerun without a change",
-    _EDITED: "edited afterwards: no later run shows it passing",
-    _ANSWERED: "explained, and nothing was changed",
-    _UNRESOLVED: "unresolved: no later run shows it passing",
-}
 _MIN_DESCRIBED, _MIN_TURN = 0.26, 0.3
 """How well an error must have what other words say, and how well its turn must match, each of 1."""
 _RANKED = 60
@@ -194,7 +188,7 @@ class Occurrence:
     @property
     def outcome(self) -> str:
         """The resolution as texts say it."""
-        return _OUTCOMES.get(self.resolution, "passed later")
+        return OUTCOMES.get(self.resolution, "passed later")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from turnetl.base.model import ID_CHARS, GroupId
 from turnetl.base.relations import PREFERS, REJECTED
 from turnetl.base.text import format_minute, format_span, plural
 from turnetl.episode_text.intents import fit
-from turnetl.episode_text.retelling import importance, without_question
+from turnetl.episode_text.retelling import OUTCOMES, importance, without_question
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
 from turnetl.retrieval.turn_summary import TurnSummary, short_id
 from turnetl.views.nodes import (
@@ -43,10 +43,7 @@ _COURTESY = re.compile(
     re.IGNORECASE,
 )
 _EDITED = "edited"
-_ENDINGS = {
-    "passed_on_rerun": " → passed on a rerun without a change",
-    "answered": " → explained, and nothing was changed",
-}
+_TOLD_ENDS = ("passed_on_rerun", "answered")
 
 
 def view(digest: Digest, *, is_whole: bool = True) -> View:
@@ -188,7 +185,8 @@ def _failure(one: DigestFact) -> Node | None:
     then = one.then and f" → fixed in {one.then}"
     if ended == _EDITED:
         then = f" → edited {one.then or 'afterwards'}, no later run shows it"
-    then = then or _ENDINGS.get(ended, "")
+    if not then and ended in _TOLD_ENDS:
+        then = f" → {OUTCOMES[ended]}"
     is_known = then or one.fact.invalid_at is None
     return _item(f"{one.told}{then}", one.turn.id) if is_known else None
 

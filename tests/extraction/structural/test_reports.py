@@ -236,7 +236,7 @@ async def test_a_question_why_is_answered_only_by_a_reason(subtests: pytest.Subt
          "unresolved"),
         ("it is not known", "I don't know why it fails; the cause may be the filter.", (),
          "unresolved"),
-        ("a question back", f"{reason} Shall I change the filter?", (), "unresolved"),
+        ("a question back", f"{reason} Should I change the filter?", (), "unresolved"),
         ("an error of the client", "API Error: 529, because the service is overloaded now", (),
          "unresolved"),
         ("a change", reason, (edit(),), "unresolved"),

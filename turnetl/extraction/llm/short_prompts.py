@@ -14,6 +14,7 @@ from graphiti_core.nodes import EntityNode
 from graphiti_core.prompts.models import ChatPrompt, ChatPromptFunction, SystemMessage, UserMessage
 
 from turnetl.base.model import Fact
+from turnetl.graph.mirror.group import folded
 from turnetl.llm.prompt_delimiters import without_sections
 
 _MAX_ENTITIES, _MAX_FACTS = 8, 4
@@ -103,8 +104,8 @@ MAX_ITEMS = {"extract_nodes.extract_message": _MAX_ENTITIES, "extract_edges.edge
 
 def copied_entities(nodes: Iterable[EntityNode], text: str, types: Iterable[str]) -> frozenset[str]:
     """Return the uuids of entities named as a type, or by a name that the turn does not have."""
-    text, types = _folded(text), {name.casefold() for name in types}
-    names = ((node.uuid, _folded(node.name)) for node in nodes)
+    text, types = folded(text), {folded(name) for name in types}
+    names = ((node.uuid, folded(node.name)) for node in nodes)
     return frozenset(uuid for uuid, name in names if name in types or name not in text)
 
 
@@ -113,12 +114,8 @@ def copied_facts(facts: Iterable[Fact], names: Mapping[str, str]) -> frozenset[s
     return frozenset(
         fact.uuid
         for fact in facts
-        if any(_folded(names[end]) not in _folded(fact.text) for end in (fact.source, fact.target))
+        if any(folded(names[end]) not in folded(fact.text) for end in (fact.source, fact.target))
     )
-
-
-def _folded(text: str) -> str:
-    return _one_line(text.casefold())
 
 
 def _prompt(

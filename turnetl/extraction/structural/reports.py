@@ -379,7 +379,7 @@ def end_of(
 
 def _is_checked(edits: Sequence[FileEdit], runs: Iterable[CompletedRun]) -> bool:
     """Whether a check passes after the last of some edits."""
-    last = max((edit.index for edit in edits), default=0)
+    last = max(edit.index for edit in edits)
     return any(run.is_check and run.passed and run.index > last for run in runs)
 
 
